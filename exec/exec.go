@@ -1,0 +1,152 @@
+// Package exec is the contract of execution: what an operator is, what flows between operators,
+// and what sources and sinks of connectors implement. Sub-packages: vec (columns and chunks), expr
+// (vectorised expressions), op (operators), flow (actors, gates, dispatchers), batch (snapshot
+// reads).
+package exec
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
+)
+
+// Barrier separates epochs. A barrier with epoch e follows every change of epoch e and precedes
+// every change of epoch e+1 (or later: epochs may have gaps).
+type Barrier struct {
+	Epoch storage.Epoch
+	// Checkpoint asks operators to hand their dirty state to their state tables.
+	Checkpoint bool
+	// Mutation changes the graph at this barrier; only package flow looks at it. Nil as a rule.
+	Mutation any
+}
+
+// Watermark promises that no later row has a value below Value in column Col (PhysInt).
+type Watermark struct {
+	Col   int
+	Value int64
+}
+
+// Port is where events enter an operator: one totally ordered sequence, with the number of the
+// input on chunks and watermarks. Barriers are already aligned: one call for all inputs.
+// A chunk is valid during the call only (package vec).
+type Port interface {
+	Chunk(port int, c *vec.Chunk) error
+	Watermark(port int, w Watermark) error
+	Barrier(b Barrier) error
+}
+
+// Output is where an operator sends what it produces. The operator's Barrier must call
+// Output.Barrier exactly once, after everything that belongs to the epoch.
+type Output interface {
+	Chunk(c *vec.Chunk) error
+	Watermark(w Watermark) error
+	Barrier(b Barrier) error
+}
+
+// Operator is relational work on chunks. It is used by one goroutine. An error from any method
+// is fatal to its job's region; row errors go to Context.RowError instead.
+type Operator interface {
+	Port
+	// Schema is the types of the output columns.
+	Schema() []types.Type
+	// Open is called once, before any event, with the output. State is read lazily where possible.
+	Open(ctx *Context, out Output) error
+	// Close releases memory; no call follows.
+	Close()
+}
+
+// StateTable is durable keyed bytes as operators see it (storage.StateTable implements it). Keys
+// begin with the vnode byte. Put and Delete may be called at any time but cost memory until the
+// next checkpoint: operators keep typed state of their own and write it at checkpoint barriers.
+type StateTable interface {
+	Empty() bool
+	Get(key []byte) (val []byte, ok bool, err error)
+	Scan(prefix []byte, fn func(key, val []byte) error) error
+	Put(key, val []byte)
+	Delete(key []byte)
+}
+
+// Context is what an operator instance gets from its surroundings.
+type Context struct {
+	Ctx    context.Context
+	Logger *slog.Logger
+	// State opens the operator's state table by name ("groups"); nil function or nil result
+	// means: keep everything in memory (batch).
+	State func(name string) StateTable
+	// RowError reports an expression that failed on a row; if it returns nil, NULL stands in its
+	// place, else the error ends the work (ad hoc queries: always).
+	RowError func(err error) error
+	// ChunkSize is the largest number of rows that an operator should put in a chunk.
+	ChunkSize int
+	// MemoryBudget is how many bytes of cached state the operator may keep; 0 = no bound.
+	MemoryBudget int64
+	// Env is what expressions may depend on.
+	Env *Env
+}
+
+// Env is the session's or the job's environment of an expression.
+type Env struct {
+	Location *time.Location
+	// Now is the statement's or epoch's time.
+	Now time.Time
+	// User and Database of the session.
+	User, Database string
+}
+
+// ErrNoData is returned by a Reader that has nothing now; io.EOF when it never will have.
+var ErrNoData = errors.New("no data yet")
+
+// Column is a column of a source.
+type Column struct {
+	Name string
+	Type types.Type
+}
+
+// Source is a configured external input. It may be read by several Readers at once.
+type Source interface {
+	// Columns is the full schema.
+	Columns() []Column
+	// Splits is the number of independent, ordered parts, at least 1 and constant.
+	Splits() int
+	// AppendOnly and Replayable tell what a reader can rely on.
+	Replayable() bool
+	// Open starts reading a split at an offset (nil: from its start). cols lists the columns
+	// that are needed; the others may be left as empty vectors.
+	Open(ctx context.Context, split int, offset []byte, cols []int) (Reader, error)
+}
+
+// Reader reads one split. It is used by one goroutine, except Ready's channel.
+type Reader interface {
+	// Next appends at most max rows to dst (a chunk of the full schema that the caller has reset)
+	// and returns their number. 0 rows come with ErrNoData, io.EOF or another error. It does not block
+	// for data.
+	Next(dst *vec.Chunk, max int) (int, error)
+	// Ready receives (capacity 1) when Next may have data again after ErrNoData.
+	Ready() <-chan struct{}
+	// Offset is the position after the last row that Next returned, for Source.Open. Opaque,
+	// self-contained, at most a few hundred bytes.
+	Offset() []byte
+	// OffsetRows is the number of rows of the split before Offset.
+	OffsetRows() int64
+	// SetColumns changes the needed columns from the next call of Next on.
+	SetColumns(cols []int)
+	Close() error
+}
+
+// Sink is a configured external output.
+type Sink interface {
+	Open(ctx context.Context, schema []Column) (SinkWriter, error)
+}
+
+// SinkWriter takes one actor's changes.
+type SinkWriter interface {
+	Write(c *vec.Chunk) error
+	// Barrier ends an epoch; at a checkpoint the writer makes what it took durable or prepares it.
+	Barrier(epoch storage.Epoch, checkpoint bool) error
+	Close() error
+}

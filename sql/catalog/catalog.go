@@ -1,0 +1,256 @@
+// Package catalog describes the objects of a database: relations with their columns and
+// constraints, schemas, dependencies. A Catalog value is immutable once published; the server makes
+// a changed copy for each DDL statement and swaps it in when the change is durable.
+package catalog
+
+import (
+	"sort"
+
+	"github.com/weirdb/weir/sql/types"
+)
+
+// ID identifies an object; it is also its oid in pg_catalog. User objects start at FirstUserID,
+// as in Postgres.
+type ID uint32
+
+// FirstUserID is the first id given to a user's object.
+const FirstUserID ID = 16384
+
+// RelKind is the kind of a relation.
+type RelKind string
+
+// The relation kinds; the values are stored.
+const (
+	Table   RelKind = "table"
+	Source  RelKind = "source"
+	View    RelKind = "view"
+	MatView RelKind = "matview"
+	Sink    RelKind = "sink"
+	Index   RelKind = "index"
+	// System is a relation of pg_catalog, information_schema or weir_*: rows are made on demand.
+	System RelKind = "system"
+)
+
+// PublicSchema is the schema where objects go by default.
+const PublicSchema = "public"
+
+// Column is a column of a relation.
+type Column struct {
+	Name string
+	Type types.Type
+	// Hidden columns carry a stream key that the user did not ask for; SELECT * and \d omit them.
+	Hidden  bool `json:",omitempty"`
+	NotNull bool `json:",omitempty"`
+	// Default is the DEFAULT expression as SQL text, "" for none. For a generated column it is
+	// the generation expression and Generated is true.
+	Default   string `json:",omitempty"`
+	Generated bool   `json:",omitempty"`
+	// Identity is "", "always" or "by default"; Sequence is the ID of its counter or of a serial's.
+	Identity string `json:",omitempty"`
+	Serial   bool   `json:",omitempty"`
+}
+
+// SortColumn is a column of an arrangement's key.
+type SortColumn struct {
+	Col        int
+	Desc       bool `json:",omitempty"`
+	NullsFirst bool `json:",omitempty"`
+}
+
+// Check is a CHECK constraint.
+type Check struct {
+	Name string
+	Expr string // SQL text
+}
+
+// Unique is a UNIQUE or PRIMARY KEY constraint.
+type Unique struct {
+	Name    string
+	Columns []int
+	Primary bool
+}
+
+// Relation is a table, source, view, materialized view, sink, index or system relation.
+type Relation struct {
+	ID      ID
+	Schema  string
+	Name    string
+	Kind    RelKind
+	Owner   string
+	Columns []Column
+	// Key orders the arrangement of a table, materialized view or index, and is unique: the primary
+	// key, or the stream key. Empty for sources, views and sinks.
+	Key []SortColumn `json:",omitempty"`
+	// PrimaryKey names the user's primary key constraint, "" if there is none (then Key is the hidden
+	// column _row_id for a table).
+	PrimaryKey string   `json:",omitempty"`
+	Uniques    []Unique `json:",omitempty"`
+	Checks     []Check  `json:",omitempty"`
+	AppendOnly bool     `json:",omitempty"`
+	// Query is the defining query of a view, materialized view or sink as SQL text, with names
+	// resolved by SearchPath at creation.
+	Query      string   `json:",omitempty"`
+	SearchPath []string `json:",omitempty"`
+	// Options are the WITH options of a source, sink or table with connector, Format and Encode
+	// and their options likewise.
+	Options       []Option `json:",omitempty"`
+	Format        string   `json:",omitempty"`
+	Encode        string   `json:",omitempty"`
+	EncodeOptions []Option `json:",omitempty"`
+	// Splits is the number of splits of a source or table with connector.
+	Splits int `json:",omitempty"`
+	// DependsOn lists the relations that this one reads.
+	DependsOn []ID `json:",omitempty"`
+	// Parent is the indexed relation of an index.
+	Parent ID `json:",omitempty"`
+	// StateTables maps the name of each operator state ("fragment/operator/table") to its table id.
+	StateTables map[string]uint32 `json:",omitempty"`
+	Comment     string            `json:",omitempty"`
+	// ColumnComments by column name.
+	ColumnComments map[string]string `json:",omitempty"`
+	// Parallelism is the number of actors per fragment that the job was planned with.
+	Parallelism int `json:",omitempty"`
+}
+
+// Option is a name = 'value' pair.
+type Option struct{ Name, Value string }
+
+// ColumnIndex finds a column by name, hidden ones included; -1 if there is none.
+func (r *Relation) ColumnIndex(name string) int {
+	for i := range r.Columns {
+		if r.Columns[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// HasConnector tells whether rows come from outside.
+func (r *Relation) HasConnector() bool { return r.Kind == Source || len(r.Options) > 0 && r.Kind == Table }
+
+// Reader is what the planner needs of a catalog.
+type Reader interface {
+	// Relation finds a relation by schema and name; nil if there is none.
+	Relation(schema, name string) *Relation
+	// RelationByID finds a relation by id; nil if there is none.
+	RelationByID(id ID) *Relation
+	// HasSchema tells whether a schema exists.
+	HasSchema(name string) bool
+	// RelationNames lists the names of all relations of a schema, sorted (for hints).
+	RelationNames(schema string) []string
+}
+
+// Catalog is an immutable set of objects. It implements Reader for user objects.
+type Catalog struct {
+	Version   uint64
+	NextID    ID
+	NextTable uint32
+	Schemas   map[string]Schema
+	Relations map[ID]*Relation
+	byName    map[[2]string]*Relation
+}
+
+// Schema is a namespace.
+type Schema struct {
+	ID    ID
+	Name  string
+	Owner string
+}
+
+// New gives a catalog with the public schema only.
+func New() *Catalog {
+	c := &Catalog{
+		NextID: FirstUserID, NextTable: 1,
+		Schemas:   map[string]Schema{PublicSchema: {ID: 2200, Name: PublicSchema}},
+		Relations: map[ID]*Relation{},
+	}
+	c.Index()
+	return c
+}
+
+// Index rebuilds the name index after Relations was filled directly.
+func (c *Catalog) Index() {
+	c.byName = make(map[[2]string]*Relation, len(c.Relations))
+	for _, r := range c.Relations {
+		c.byName[[2]string{r.Schema, r.Name}] = r
+	}
+}
+
+// Clone gives a copy that may be changed: maps are copied, relations shared (replace, never edit).
+func (c *Catalog) Clone() *Catalog {
+	d := *c
+	d.Version++
+	d.Schemas = make(map[string]Schema, len(c.Schemas))
+	for k, v := range c.Schemas {
+		d.Schemas[k] = v
+	}
+	d.Relations = make(map[ID]*Relation, len(c.Relations))
+	for k, v := range c.Relations {
+		d.Relations[k] = v
+	}
+	d.Index()
+	return &d
+}
+
+// Put adds or replaces a relation.
+func (c *Catalog) Put(r *Relation) {
+	if old := c.Relations[r.ID]; old != nil {
+		delete(c.byName, [2]string{old.Schema, old.Name})
+	}
+	c.Relations[r.ID] = r
+	c.byName[[2]string{r.Schema, r.Name}] = r
+}
+
+// Remove deletes a relation.
+func (c *Catalog) Remove(id ID) {
+	if old := c.Relations[id]; old != nil {
+		delete(c.byName, [2]string{old.Schema, old.Name})
+		delete(c.Relations, id)
+	}
+}
+
+// Relation finds a relation by schema and name.
+func (c *Catalog) Relation(schema, name string) *Relation { return c.byName[[2]string{schema, name}] }
+
+// RelationByID finds a relation by id.
+func (c *Catalog) RelationByID(id ID) *Relation { return c.Relations[id] }
+
+// HasSchema tells whether a schema exists.
+func (c *Catalog) HasSchema(name string) bool { _, ok := c.Schemas[name]; return ok }
+
+// RelationNames lists the names of all relations of a schema, sorted.
+func (c *Catalog) RelationNames(schema string) []string {
+	var names []string
+	for _, r := range c.Relations {
+		if r.Schema == schema {
+			names = append(names, r.Name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Sorted lists all relations by id, which is the order of creation: what an object depends on comes
+// before it.
+func (c *Catalog) Sorted() []*Relation {
+	rs := make([]*Relation, 0, len(c.Relations))
+	for _, r := range c.Relations {
+		rs = append(rs, r)
+	}
+	sort.Slice(rs, func(i, j int) bool { return rs[i].ID < rs[j].ID })
+	return rs
+}
+
+// Dependents lists the relations that read id directly, by id.
+func (c *Catalog) Dependents(id ID) []*Relation {
+	var ds []*Relation
+	for _, r := range c.Sorted() {
+		for _, d := range r.DependsOn {
+			if d == id {
+				ds = append(ds, r)
+				break
+			}
+		}
+	}
+	return ds
+}
