@@ -1,0 +1,438 @@
+// Package plan holds the physical plans that execution is built from: one Go type for each
+// operator, with exactly the fields that the operator's Config has. Columns are numbered, names
+// are for people only: an expression of a node is over the columns of its input (for joins of the
+// concatenation left ++ right), and a column list holds indexes.
+//
+// A Batch is one tree and is run once over a snapshot. A Stream is cut into fragments: trees whose
+// leaves are relations or what another fragment sends. Both kinds of plan share the relational
+// nodes, and Props says of each node what its output promises.
+//
+// A node may have several parents (a common table expression that is used twice): equal pointers
+// are one operator with several consumers, and a builder that cannot share may build it twice.
+package plan
+
+import (
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// Column is an output column of a node.
+type Column struct {
+	Name string
+	Type types.Type
+	// Hidden columns are part of a key and were not asked for by the user.
+	Hidden bool
+}
+
+// DistKind says how the rows of a stream lie on the actors of its fragment.
+type DistKind uint8
+
+// The distributions.
+const (
+	// Single: one actor has all rows.
+	Single DistKind = iota
+	// Hash: a row is where the vnode of the columns Dist.Cols says.
+	Hash
+	// Any: rows are anywhere, as the splits of a source fall.
+	Any
+	// Broadcast: every actor has all rows.
+	Broadcast
+)
+
+// Dist is a distribution; Cols only for Hash.
+type Dist struct {
+	Kind DistKind
+	Cols []int
+}
+
+// Props is what a node promises of its output.
+type Props struct {
+	Cols []Column
+	// Key lists the columns that identify a row (the stream key) if HasKey. An empty key means
+	// at most one row. Without HasKey the output is a bag.
+	Key    []int
+	HasKey bool
+	// AppendOnly: no row is ever taken back.
+	AppendOnly bool
+	// Dist is set in stream plans; batch plans are Single.
+	Dist Dist
+}
+
+// Types gives the column types.
+func (p *Props) Types() []types.Type {
+	ts := make([]types.Type, len(p.Cols))
+	for i, c := range p.Cols {
+		ts[i] = c.Type
+	}
+	return ts
+}
+
+// Properties gives the node's promises; it makes Props usable as an embedded part of nodes.
+func (p *Props) Properties() *Props { return p }
+
+// Node is an operator of a plan: a pointer to one of the types of this package.
+type Node interface {
+	Properties() *Props
+	// Inputs lists the nodes that this one reads, in port order.
+	Inputs() []Node
+}
+
+// SortKey is one column of an order.
+type SortKey struct {
+	Col        int
+	Desc       bool
+	NullsFirst bool
+}
+
+// JoinKind is the kind of a HashJoin.
+type JoinKind uint8
+
+// The join kinds.
+const (
+	Inner JoinKind = iota
+	Left
+	Right
+	Full
+	Semi
+	Anti
+)
+
+// Agg is one aggregate call.
+type Agg struct {
+	Fn *fn.Func
+	// Args are input columns; empty for count(*).
+	Args     []int
+	Distinct bool
+	// Filter is a bool input column, or -1: only rows where it is true count.
+	Filter int
+	// OrderBy is the order in which rows are fed, for aggregates that depend on it.
+	OrderBy []SortKey
+	// Type is the result type.
+	Type types.Type
+}
+
+type (
+	// Filter keeps the rows for which Pred is true.
+	Filter struct {
+		Props
+		In   Node
+		Pred scalar.Expr
+	}
+	// Project computes Exprs for each row.
+	Project struct {
+		Props
+		In    Node
+		Exprs []scalar.Expr
+	}
+	// HashAgg groups by Keys; output keys ++ aggs. No Keys and at least one Agg: one row always.
+	// Without Aggs it is DISTINCT on Keys.
+	HashAgg struct {
+		Props
+		In           Node
+		Keys         []int
+		Aggs         []Agg
+		AppendOnlyIn bool
+		InDist       []int
+	}
+	// HashJoin joins L and R; output: the columns Output of left ++ right (semi, anti: of left).
+	HashJoin struct {
+		Props
+		Kind                            JoinKind
+		L, R                            Node
+		LeftKeys, RightKeys             []int
+		NullSafe                        []bool
+		Residual                        scalar.Expr // over left ++ right, or nil
+		LeftRowKey, RightRowKey         []int       // nil: rows are a multiset
+		LeftAppendOnly, RightAppendOnly bool
+		LeftDist, RightDist             []int
+		Output                          []int
+	}
+	// TopN keeps, for each group of GroupBy, the rows at Offset .. Offset+Limit in OrderBy.
+	TopN struct {
+		Props
+		In      Node
+		OrderBy []SortKey
+		// Limit nil means no limit; Offset nil means 0. Both are int8 constants in stream plans, and
+		// in batch plans expressions without columns. A NULL value is as if absent; a negative one
+		// is error 2201W or 2201X.
+		Limit, Offset scalar.Expr
+		WithTies      bool
+		GroupBy       []int
+		// RowKey breaks ties; nil in batch plans and where rows are a multiset.
+		RowKey       []int
+		AppendOnlyIn bool
+		// RankOutput appends row_number() of the row in its group, int8.
+		RankOutput bool
+		InDist     []int
+	}
+	// Hop assigns each row to its windows; output = input ++ window_start, window_end (of the time
+	// column's type). Size, Slide and Offset are intervals without months. Tumble: Slide = Size.
+	Hop struct {
+		Props
+		In                  Node
+		TimeCol             int
+		Size, Slide, Offset types.Span
+	}
+	// UnionAll has the rows of all inputs, which have the same types. With SourceColumn the
+	// number of the input is appended as an int4 column.
+	UnionAll struct {
+		Props
+		Ins          []Node
+		SourceColumn bool
+	}
+	// Values has constant rows; an expression has no columns (parameters only in batch plans).
+	Values struct {
+		Props
+		Rows [][]scalar.Expr
+	}
+	// Max1Row passes its input and fails with 21000 when a group of GroupBy has a second row.
+	Max1Row struct {
+		Props
+		In      Node
+		GroupBy []int
+	}
+	// ProjectSet calls set-returning functions for each row and appends their columns, then the row
+	// number within the call from 1 (int8) if Ordinality. Several functions run side by side; the
+	// shorter ones are filled up with NULL. No function row: no output row.
+	ProjectSet struct {
+		Props
+		In         Node
+		Funcs      []SetFunc
+		Ordinality bool
+	}
+
+	// SourceScan reads a source. Cols are column ordinals of Rel that are needed. With RowID the last
+	// output column is _row_id (int8): the row's ordinal, unique over all splits, and the same whenever
+	// the source is read again. Append-only.
+	SourceScan struct {
+		Props
+		Rel   *catalog.Relation
+		Cols  []int
+		RowID bool
+	}
+	// TableScan (stream plans) is a table's or materialized view's rows and then its changes.
+	// Cols are column ordinals.
+	TableScan struct {
+		Props
+		Rel  *catalog.Relation
+		Cols []int
+	}
+	// Scan (batch plans) reads a snapshot of a table, materialized view or system relation, in the
+	// order of its key if Ordered.
+	Scan struct {
+		Props
+		Rel     *catalog.Relation
+		Cols    []int
+		Access  Access
+		Ordered bool
+	}
+	// Sort (batch plans) orders its input, stably.
+	Sort struct {
+		Props
+		In      Node
+		OrderBy []SortKey
+	}
+	// Limit (batch plans) passes the rows at Offset .. Offset+Limit; see TopN for the expressions.
+	Limit struct {
+		Props
+		In            Node
+		Limit, Offset scalar.Expr
+	}
+
+	// Receive (stream plans) is what fragment From sends to this fragment.
+	Receive struct {
+		Props
+		From int
+	}
+	// Materialize ends a stream plan: it keeps the rows under Key, which is unique.
+	Materialize struct {
+		Props
+		In  Node
+		Key []SortKey
+		// Dist columns: the vnode of the key's row.
+		InDist []int
+	}
+	// Sink ends a stream plan: the changes go to a sink; Visible lists the columns that it is
+	// shown (key columns that the user did not ask for are left out).
+	Sink struct {
+		Props
+		In      Node
+		Visible []int
+	}
+)
+
+// SetFunc is one call of a set-returning function; expressions over the input row.
+type SetFunc struct {
+	Fn   *fn.Func
+	Args []scalar.Expr
+	// Types are the columns that the function gives.
+	Types []types.Type
+}
+
+// Access says which part of an arrangement a Scan reads. Expressions have no columns and have
+// exactly the key column's type; if one is NULL there, it matches no row. The zero Access
+// is the whole relation.
+type Access struct {
+	// Points lists complete keys, in the order of Rel.Key. Equal ones count once.
+	Points [][]scalar.Expr
+	// Prefix fixes the first columns of the key, and Lo and Hi bound the next one (in terms
+	// of values, whatever the key's direction; rows with NULL there are excluded if either is set).
+	Prefix []scalar.Expr
+	Lo, Hi *Endpoint
+}
+
+// Full tells whether the whole relation is read.
+func (a *Access) Full() bool {
+	return a.Points == nil && len(a.Prefix) == 0 && a.Lo == nil && a.Hi == nil
+}
+
+// Endpoint is one end of a range.
+type Endpoint struct {
+	Val       scalar.Expr
+	Inclusive bool
+}
+
+// Inputs of the nodes.
+func (n *Filter) Inputs() []Node      { return []Node{n.In} }
+func (n *Project) Inputs() []Node     { return []Node{n.In} }
+func (n *HashAgg) Inputs() []Node     { return []Node{n.In} }
+func (n *HashJoin) Inputs() []Node    { return []Node{n.L, n.R} }
+func (n *TopN) Inputs() []Node        { return []Node{n.In} }
+func (n *Hop) Inputs() []Node         { return []Node{n.In} }
+func (n *UnionAll) Inputs() []Node    { return n.Ins }
+func (n *Values) Inputs() []Node      { return nil }
+func (n *Max1Row) Inputs() []Node     { return []Node{n.In} }
+func (n *ProjectSet) Inputs() []Node  { return []Node{n.In} }
+func (n *SourceScan) Inputs() []Node  { return nil }
+func (n *TableScan) Inputs() []Node   { return nil }
+func (n *Scan) Inputs() []Node        { return nil }
+func (n *Sort) Inputs() []Node        { return []Node{n.In} }
+func (n *Limit) Inputs() []Node       { return []Node{n.In} }
+func (n *Receive) Inputs() []Node     { return nil }
+func (n *Materialize) Inputs() []Node { return []Node{n.In} }
+func (n *Sink) Inputs() []Node        { return []Node{n.In} }
+
+// Batch is a plan that is run once. Its first Visible columns are the result; the rest are
+// hidden order columns. Expressions may hold scalar.Param: they are replaced when it is run.
+type Batch struct {
+	Root Node
+	// Visible is the number of result columns.
+	Visible int
+	// Point is set if the plan is a read of one row of one relation by its complete key.
+	Point *Point
+	// Relations lists every relation that is read, by ID, each once.
+	Relations []*catalog.Relation
+}
+
+// Point is a read by a complete key: the row of Rel under Key, if Filter (nil: always) is true of it,
+// gives Exprs. Filter and Exprs are over all columns of Rel.
+type Point struct {
+	Rel    *catalog.Relation
+	Key    []scalar.Expr
+	Filter scalar.Expr
+	Exprs  []scalar.Expr
+}
+
+// Stream is the plan of a job.
+type Stream struct {
+	// Fragments are in topological order: what a fragment receives from comes before it. The last
+	// one ends in Materialize or Sink.
+	Fragments []*Fragment
+	// Columns is what the job's relation has, hidden ones last; Key is its arrangement key.
+	Columns []Column
+	Key     []SortKey
+	// AppendOnly: the job's relation never loses a row.
+	AppendOnly bool
+	// Relations lists every relation that is read, by ID, each once.
+	Relations []*catalog.Relation
+}
+
+// Fragment is a part of a Stream without an exchange inside.
+type Fragment struct {
+	ID   int
+	Root Node
+	// Parallel is the number of actors.
+	Parallel int
+	// Sends says where the output goes; empty for the last fragment.
+	Sends []Send
+}
+
+// Send is an exchange from a fragment to the Receive nodes of another one.
+type Send struct {
+	To int
+	// Dist: Single, Hash of columns, or Broadcast.
+	Dist Dist
+}
+
+// DML is a bound INSERT, UPDATE or DELETE.
+type DML struct {
+	Kind   DMLKind
+	Target *catalog.Relation
+	// Query yields one row per affected row:
+	//
+	//	insert: the new row (all columns of Target, in order; for a hidden or serial column
+	//	        without value see Auto)
+	//	update: the old row, the new row, then further columns that Returning needs
+	//	delete: the old row, then further columns that Returning needs
+	//
+	// An UPDATE or DELETE may yield the same old row more than once (joins): the first one counts.
+	Query *Batch
+	// Auto lists target columns (identity, serial, _row_id) whose value the server must make: Query
+	// gives NULL there.
+	Auto []int
+	// OverridingUser: values for identity columns were given and are to be ignored.
+	OverridingUser bool
+	// Conflict is the ON CONFLICT clause or nil.
+	Conflict *Conflict
+	// Checks are over the new row; a row fails if one is false (23514).
+	Checks []Check
+	// Generated are the target's generated columns, over the new row, in order. Query has them computed
+	// already, except when Auto columns feed them; after DO UPDATE they must be computed.
+	Generated []Generated
+	// Returning are over one row: insert and delete: the row as in Query (insert: after Auto and
+	// conflict handling, all columns of Target); update: the row as in Query. Nil if there is no
+	// RETURNING.
+	Returning []scalar.Expr
+	// RelNames for messages and the wire: columns of RETURNING are in planner.Bound.Columns.
+}
+
+// DMLKind is INSERT, UPDATE or DELETE.
+type DMLKind uint8
+
+// The kinds of DML.
+const (
+	Insert DMLKind = iota
+	Update
+	Delete
+)
+
+// Check is a CHECK constraint as an expression over the target's columns.
+type Check struct {
+	Name string
+	Expr scalar.Expr
+}
+
+// Generated is a generated column.
+type Generated struct {
+	Col  int
+	Expr scalar.Expr
+}
+
+// Conflict is ON CONFLICT.
+type Conflict struct {
+	// Unique is the constraint whose violation is meant; nil: any (only for DO NOTHING).
+	Unique *catalog.Unique
+	// DoUpdate: else DO NOTHING.
+	DoUpdate bool
+	// Set and Where are over the existing row's columns followed by the proposed row's (EXCLUDED).
+	Set   []Assign
+	Where scalar.Expr
+}
+
+// Assign sets column Col.
+type Assign struct {
+	Col  int
+	Expr scalar.Expr
+}
