@@ -33,6 +33,8 @@ type Chunk struct {
 	Cols  []*Vector
 	Diffs []int64
 	n     int
+	// spare keeps the memory of Diffs while Diffs is nil, for reuse after Reset.
+	spare []int64
 }
 
 // Len is the number of rows.
