@@ -1,6 +1,9 @@
 // Package fn is the registry of functions, operators, casts and aggregates, with Postgres's
 // overload resolution (manual, chapter 10 "Type Conversion"). It says what exists and how it is
 // typed; package exec/expr has the kernels and exec/op the aggregates, both found by Func.ID.
+//
+// To add a function: one line in the defs file of its section (defs_math.go and so on; parseDefs
+// explains the notation), a kernel under the same ID in exec/expr, and lines in its testdata.
 package fn
 
 import "github.com/weirdb/weir/sql/types"
@@ -37,12 +40,35 @@ type Func struct {
 	Kind Kind
 	// Args are the declared argument types; a prefix operator has one.
 	Args []types.Type
-	// Variadic: the last of Args repeats, as its element type.
+	// Variadic: the last of Args repeats, as its element type (Any repeats as itself).
 	Variadic bool
-	// Ret is the declared result type (AnyElement and AnyArray are resolved per call).
+	// Ret is the declared result type (AnyElement and AnyArray are resolved per call). For a
+	// Table function it is the type of the column, or Record if Outs has the columns.
 	Ret        types.Type
 	Strict     bool // NULL if any argument is NULL
 	Volatility Volatility
 	// CanFail: a kernel may give an error for some non-NULL input.
 	CanFail bool
+	// Compatible: the polymorphic types of the signature are Postgres's anycompatible family: the
+	// arguments are cast to their common type instead of having to agree.
+	Compatible bool
+	// Direct is the number of direct arguments of an ordered-set aggregate (the others stand in
+	// WITHIN GROUP), and -1 for everything else.
+	Direct int
+	// ArgNames are the names for named notation (name => value), nil if the arguments have none.
+	ArgNames []string
+	// Defaults are the default values of arguments as text, NoDefault where there is none; nil if
+	// no argument has one.
+	Defaults []string
+	// Outs are the columns of a Table function that has several, else nil.
+	Outs []Out
+}
+
+// NoDefault marks an argument without default value in Func.Defaults.
+const NoDefault = "\x00"
+
+// Out is one column of a set-returning function.
+type Out struct {
+	Name string
+	Type types.Type
 }

@@ -1,0 +1,3 @@
+package fn
+
+func (r *Registry) addCasts() {}
