@@ -20,7 +20,7 @@ import (
 //	float    = 8 bytes, little endian bits
 //	string   = uvarint length, bytes
 //	interval = three zigzag varints: months, days, microseconds
-//	numeric  = uvarint scale+1, zigzag varint coefficient; or 0, uvarint length, wire form of types
+//	numeric  = types.Decimal.AppendBinary
 
 // ErrCorruptRow is what decoding gives for bytes that EncodeRow cannot have made.
 var ErrCorruptRow = errors.New("corrupt row encoding")
@@ -58,7 +58,7 @@ func EncodeValue(dst []byte, v *Vector, i int) []byte {
 		dst = binary.AppendUvarint(dst, uint64(len(s)))
 		return append(dst, s...)
 	case types.PhysDec:
-		return encodeDecimal(dst, v.Dec[i])
+		return v.Dec[i].AppendBinary(dst)
 	default:
 		s := v.Span[i]
 		dst = binary.AppendVarint(dst, int64(s.Months))
@@ -89,31 +89,13 @@ func EncodeDatums(dst []byte, ts []types.Type, row []types.Datum) []byte {
 			dst = binary.AppendUvarint(dst, uint64(len(d.S)))
 			dst = append(dst, d.S...)
 		case types.PhysDec:
-			dst = encodeDecimal(dst, d.Dec)
+			dst = d.Dec.AppendBinary(dst)
 		default:
 			dst = binary.AppendVarint(dst, int64(d.Span.Months))
 			dst = binary.AppendVarint(dst, int64(d.Span.Days))
 			dst = binary.AppendVarint(dst, d.Span.Micros)
 		}
 	}
-	return dst
-}
-
-func encodeDecimal(dst []byte, d types.Decimal) []byte {
-	if c, s, ok := d.Small(); ok {
-		dst = binary.AppendUvarint(dst, uint64(s)+1)
-		return binary.AppendVarint(dst, c)
-	}
-	dst = append(dst, 0)
-	at := len(dst)
-	dst = appendBigDecimal(dst, d)
-	n := len(dst) - at
-	// Make room for the length in front of what was written behind it.
-	var head [binary.MaxVarintLen64]byte
-	h := binary.PutUvarint(head[:], uint64(n))
-	dst = append(dst, head[:h]...)
-	copy(dst[at+h:], dst[at:at+n])
-	copy(dst[at:], head[:h])
 	return dst
 }
 
@@ -217,8 +199,11 @@ func decodeDatum(b []byte, t types.Type, shared bool) (types.Datum, []byte, erro
 		s, rest, err := decodeString(b, shared)
 		return types.DStr(s), rest, err
 	case types.PhysDec:
-		d, rest, err := decodeDecimal(b)
-		return types.DDec(d), rest, err
+		d, rest, err := types.DecodeDecimal(b)
+		if err != nil {
+			return types.Null, nil, ErrCorruptRow
+		}
+		return types.DDec(d), rest, nil
 	default:
 		var f [3]int64
 		for i := range f {
@@ -246,29 +231,4 @@ func decodeString(b []byte, shared bool) (string, []byte, error) {
 		return string(raw), b, nil
 	}
 	return unsafe.String(unsafe.SliceData(raw), len(raw)), b, nil
-}
-
-func decodeDecimal(b []byte) (types.Decimal, []byte, error) {
-	s, n := binary.Uvarint(b)
-	if n <= 0 || s > 16384 {
-		return types.Decimal{}, nil, ErrCorruptRow
-	}
-	b = b[n:]
-	if s > 0 {
-		c, n := binary.Varint(b)
-		if n <= 0 {
-			return types.Decimal{}, nil, ErrCorruptRow
-		}
-		return types.NewDecimal(c, int(s)-1), b[n:], nil
-	}
-	l, n := binary.Uvarint(b)
-	if n <= 0 || l > uint64(len(b)-n) {
-		return types.Decimal{}, nil, ErrCorruptRow
-	}
-	raw := b[n : n+int(l)]
-	d, err := decodeBigDecimal(raw)
-	if err != nil {
-		return types.Decimal{}, nil, ErrCorruptRow
-	}
-	return d, b[n+int(l):], nil
 }

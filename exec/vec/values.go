@@ -70,67 +70,15 @@ func hashSpan(s types.Span) uint64 {
 	return mix(lo^hashK3, uint64(hi)^hashK2)
 }
 
-var pow10 = func() (p [19]int64) {
-	x := int64(1)
-	for i := range p {
-		p[i] = x
-		x *= 10
-	}
-	return p
-}()
+func compareDecimal(a, b types.Decimal) int { return a.Cmp(b) }
 
-func compareDecimal(a, b types.Decimal) int {
+func hashDecimal(d types.Decimal) uint64 { return d.Hash() }
+
+func sameDecimal(a, b types.Decimal) bool {
 	ac, as, aok := a.Small()
 	bc, bs, bok := b.Small()
 	if aok && bok {
-		if as == bs {
-			return cmp.Compare(ac, bc)
-		}
-		if as < bs {
-			if c, ok := scaleUp(ac, bs-as); ok {
-				return cmp.Compare(c, bc)
-			}
-		} else if c, ok := scaleUp(bc, as-bs); ok {
-			return cmp.Compare(ac, c)
-		}
+		return ac == bc && as == bs
 	}
-	return compareBigDecimal(a, b)
-}
-
-// scaleUp gives c * 10^n if it fits.
-func scaleUp(c int64, n int) (int64, bool) {
-	if c == 0 {
-		return 0, true
-	}
-	if n >= len(pow10) {
-		return 0, false
-	}
-	hi, lo := bits.Mul64(uint64(c), uint64(pow10[n]))
-	if c < 0 {
-		hi -= uint64(pow10[n])
-	}
-	if int64(hi) != int64(lo)>>63 {
-		return 0, false
-	}
-	return int64(lo), true
-}
-
-func hashDecimal(d types.Decimal) uint64 {
-	c, s, ok := d.Small()
-	if !ok {
-		return hashBigDecimal(d)
-	}
-	if c == 0 {
-		return hashSmallDecimal(0, 0)
-	}
-	for c%10 == 0 {
-		c /= 10
-		s--
-	}
-	return hashSmallDecimal(c, s)
-}
-
-// hashSmallDecimal hashes coef * 10^-scale, where coef does not end in zero.
-func hashSmallDecimal(coef int64, scale int) uint64 {
-	return mix(uint64(coef)^hashK1, uint64(int64(scale))^hashK3)
+	return aok == bok && a.Scale() == b.Scale() && a.Cmp(b) == 0
 }
