@@ -1,0 +1,383 @@
+package checkpoint
+
+import (
+	"fmt"
+	"time"
+)
+
+// Epoch numbers the epochs from 1; 0 is "before everything".
+type Epoch uint64
+
+// ActorID identifies an actor for as long as the process lives; ids are never used again.
+type ActorID uint32
+
+// Config has the timing of a coordinator.
+type Config struct {
+	// BarrierInterval is the longest time that input waits for its barrier.
+	BarrierInterval time.Duration
+	// CheckpointInterval is the time between checkpoints while there is input.
+	CheckpointInterval time.Duration
+	// MaxInFlight bounds the barriers that are injected and not completed. A demand beyond it waits
+	// for the oldest to complete. At least 1; 0 means 8.
+	MaxInFlight int
+}
+
+// Message is something that the coordinator is told.
+type Message interface{ message() }
+
+// The messages.
+type (
+	// InputArrived says that the open epoch has a change. Sent at least once for each epoch that has one.
+	InputArrived struct{}
+	// Demand asks that every epoch up to Epoch be completed as soon as possible.
+	Demand struct{ Epoch Epoch }
+	// CheckpointDemand asks for a checkpoint of everything that is in the open epoch or before.
+	CheckpointDemand struct{}
+	// Mutate asks for a barrier that carries a change of the graph. Add are the actors that exist from
+	// this barrier on, Remove those for which it is the last. With Checkpoint the barrier is one of
+	// a checkpoint.
+	Mutate struct {
+		Mutation   any
+		Add        []ActorID
+		Remove     []ActorID
+		Checkpoint bool
+	}
+	// Collected is an actor's report that it has passed the barrier of Epoch; State is what it hands
+	// over at a checkpoint, opaque here.
+	Collected struct {
+		Actor ActorID
+		Epoch Epoch
+		State any
+	}
+	// Committed is the store's answer to a Commit action.
+	Committed struct {
+		Epoch Epoch
+		Err   error
+	}
+	// Tick says that the time of a SetTimer has come.
+	Tick struct{}
+)
+
+func (InputArrived) message()     {}
+func (Demand) message()           {}
+func (CheckpointDemand) message() {}
+func (Mutate) message()           {}
+func (Collected) message()        {}
+func (Committed) message()        {}
+func (Tick) message()             {}
+
+// Action is something that the coordinator wants done, in the order given.
+type Action interface{ action() }
+
+// The actions.
+type (
+	// Inject sends a barrier to every root actor and opens the next epoch.
+	Inject struct {
+		Epoch      Epoch
+		Checkpoint bool
+		Mutation   any
+	}
+	// Complete announces that Epoch and all before it are completed.
+	Complete struct{ Epoch Epoch }
+	// Commit writes the checkpoint of Epoch; States are what the actors handed over, in the order of
+	// their arrival. Answered by Committed. Never issued while another is unanswered.
+	Commit struct {
+		Epoch  Epoch
+		States []any
+	}
+	// Durable announces that the checkpoint of Epoch is committed.
+	Durable struct{ Epoch Epoch }
+	// CommitFailed announces that the checkpoint of Epoch could not be written. Its states stay
+	// with the coordinator and are part of the next attempt.
+	CommitFailed struct {
+		Epoch Epoch
+		Err   error
+	}
+	// SetTimer asks for a Tick at At; it replaces an earlier timer. The zero time cancels it.
+	SetTimer struct{ At time.Time }
+)
+
+func (Inject) action()       {}
+func (Complete) action()     {}
+func (Commit) action()       {}
+func (Durable) action()      {}
+func (CommitFailed) action() {}
+func (SetTimer) action()     {}
+
+// round is a barrier in flight, or a completed checkpoint that waits for its commit.
+type round struct {
+	epoch      Epoch
+	checkpoint bool
+	// waiting has the actors that have not reported yet.
+	waiting map[ActorID]bool
+	remove  []ActorID
+	states  []any
+}
+
+// Core is the state machine of the coordinator. It does no I/O and reads no clock.
+type Core struct {
+	cfg Config
+	// injected is the newest epoch whose barrier has entered the graph.
+	injected Epoch
+	// completed is the newest epoch that every actor has passed. Invariant: completed <= injected.
+	completed Epoch
+	// durable is the newest committed checkpoint. Invariant: durable <= completed.
+	durable Epoch
+	// demanded is the newest epoch that somebody waits for.
+	demanded Epoch
+	// dirty: the open epoch has input. unsaved: some epoch after the last checkpoint barrier, or the
+	// open one, has input.
+	dirty, unsaved bool
+	// ckptDemanded: the next barrier must be of a checkpoint.
+	ckptDemanded bool
+	mutations    []Mutate
+	// actors are those that report the next barrier.
+	actors map[ActorID]bool
+	// flight are the injected and not completed rounds, oldest first.
+	flight []*round
+	// saving are the completed checkpoints that are not committed, oldest first; the first is being
+	// committed if committing.
+	saving     []*round
+	committing bool
+	// failed: the last commit failed; it is tried again at retryAt.
+	failed  bool
+	retryAt time.Time
+
+	lastBarrier, lastCheckpoint time.Time
+	timer                       time.Time
+	actions                     []Action
+}
+
+// commitRetry is the pause before a failed commit is tried again.
+const commitRetry = time.Second
+
+// NewCore starts a coordinator after the checkpoint of epoch restored (0: none), with the actors
+// that exist from the start, at time now. The first epoch is restored+1.
+func NewCore(cfg Config, restored Epoch, actors []ActorID, now time.Time) *Core {
+	if cfg.MaxInFlight <= 0 {
+		cfg.MaxInFlight = 8
+	}
+	c := &Core{
+		cfg: cfg, injected: restored, completed: restored, durable: restored,
+		actors: make(map[ActorID]bool), lastBarrier: now, lastCheckpoint: now,
+	}
+	for _, a := range actors {
+		c.actors[a] = true
+	}
+	return c
+}
+
+// Injected, Completed and Durable give the three marks.
+func (c *Core) Injected() Epoch { return c.injected }
+
+// Completed is the newest completed epoch.
+func (c *Core) Completed() Epoch { return c.completed }
+
+// Durable is the newest durable epoch.
+func (c *Core) Durable() Epoch { return c.durable }
+
+// Waiting lists the actors that the oldest barrier in flight waits for, in no order.
+func (c *Core) Waiting() (Epoch, []ActorID) {
+	if len(c.flight) == 0 {
+		return 0, nil
+	}
+	r := c.flight[0]
+	var as []ActorID
+	for a := range r.waiting {
+		as = append(as, a)
+	}
+	return r.epoch, as
+}
+
+// Step takes one message at time now and returns what to do. The result is valid until the next Step.
+// An error means that the protocol was broken by the sender, and changes nothing.
+func (c *Core) Step(m Message, now time.Time) ([]Action, error) {
+	c.actions = c.actions[:0]
+	switch m := m.(type) {
+	case InputArrived:
+		c.dirty, c.unsaved = true, true
+	case Demand:
+		c.demanded = max(c.demanded, m.Epoch)
+	case CheckpointDemand:
+		c.ckptDemanded = true
+	case Mutate:
+		c.mutations = append(c.mutations, m)
+	case Collected:
+		if err := c.collect(m); err != nil {
+			return nil, err
+		}
+	case Committed:
+		if err := c.committed(m, now); err != nil {
+			return nil, err
+		}
+	case Tick:
+		c.timer = time.Time{}
+	default:
+		return nil, fmt.Errorf("checkpoint: unknown message %T", m)
+	}
+	c.advance(now)
+	return c.actions, nil
+}
+
+func (c *Core) do(a Action) { c.actions = append(c.actions, a) }
+
+// collect notes an actor's report and completes epochs in order.
+func (c *Core) collect(m Collected) error {
+	for _, r := range c.flight {
+		if r.epoch != m.Epoch {
+			continue
+		}
+		if !r.waiting[m.Actor] {
+			return fmt.Errorf("checkpoint: actor %d reported epoch %d twice or without being part of it", m.Actor, m.Epoch)
+		}
+		delete(r.waiting, m.Actor)
+		if m.State != nil {
+			r.states = append(r.states, m.State)
+		}
+		c.completeRounds()
+		return nil
+	}
+	return fmt.Errorf("checkpoint: actor %d reported epoch %d, which is not in flight", m.Actor, m.Epoch)
+}
+
+func (c *Core) completeRounds() {
+	for len(c.flight) > 0 && len(c.flight[0].waiting) == 0 {
+		r := c.flight[0]
+		c.flight = c.flight[1:]
+		c.completed = r.epoch
+		c.do(Complete{Epoch: r.epoch})
+		if r.checkpoint {
+			c.saving = append(c.saving, r)
+		}
+	}
+}
+
+func (c *Core) committed(m Committed, now time.Time) error {
+	if !c.committing || len(c.saving) == 0 || c.saving[0].epoch != m.Epoch {
+		return fmt.Errorf("checkpoint: answer for epoch %d, which is not being committed", m.Epoch)
+	}
+	c.committing = false
+	r := c.saving[0]
+	if m.Err != nil {
+		c.failed, c.retryAt = true, now.Add(commitRetry)
+		c.do(CommitFailed{Epoch: r.epoch, Err: m.Err})
+		return nil
+	}
+	c.failed = false
+	c.saving = c.saving[1:]
+	c.durable = r.epoch
+	c.do(Durable{Epoch: r.epoch})
+	return nil
+}
+
+// advance issues every action that the state now allows.
+func (c *Core) advance(now time.Time) {
+	for c.wantBarrier(now) && len(c.flight) < c.cfg.MaxInFlight {
+		c.inject(now)
+	}
+	if c.failed && !now.Before(c.retryAt) {
+		c.failed = false
+	}
+	if !c.committing && !c.failed && len(c.saving) > 0 {
+		// A later completed checkpoint holds all that an earlier one does not, so all that wait are
+		// committed as the newest of them.
+		last := c.saving[len(c.saving)-1]
+		var states []any
+		for _, r := range c.saving {
+			states = append(states, r.states...)
+		}
+		last.states = states
+		c.saving = append(c.saving[:0], last)
+		c.committing = true
+		c.do(Commit{Epoch: last.epoch, States: append([]any(nil), states...)})
+	}
+	c.setTimer(c.nextTime(now))
+}
+
+func (c *Core) wantBarrier(now time.Time) bool {
+	switch {
+	case len(c.mutations) > 0, c.demanded > c.injected, c.ckptDemanded:
+		return true
+	case c.dirty && !now.Before(c.lastBarrier.Add(c.cfg.BarrierInterval)):
+		return true
+	}
+	return c.unsaved && !c.dirty && c.checkpointDue(now)
+}
+
+// checkpointDue: the interval is over, and no earlier checkpoint is still on its way (a slow store
+// gets larger checkpoints, not a queue of them).
+func (c *Core) checkpointDue(now time.Time) bool {
+	return !now.Before(c.lastCheckpoint.Add(c.cfg.CheckpointInterval)) && !c.checkpointPending()
+}
+
+func (c *Core) checkpointPending() bool {
+	if len(c.saving) > 0 {
+		return true
+	}
+	for _, r := range c.flight {
+		if r.checkpoint {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Core) inject(now time.Time) {
+	var mut Mutate
+	if len(c.mutations) > 0 {
+		mut = c.mutations[0]
+		c.mutations = c.mutations[1:]
+	}
+	ckpt := mut.Checkpoint || c.ckptDemanded || c.unsaved && c.checkpointDue(now)
+	c.injected++
+	r := &round{epoch: c.injected, checkpoint: ckpt, waiting: make(map[ActorID]bool), remove: mut.Remove}
+	for _, a := range mut.Add {
+		c.actors[a] = true
+	}
+	for a := range c.actors {
+		r.waiting[a] = true
+	}
+	for _, a := range mut.Remove {
+		delete(c.actors, a)
+	}
+	c.flight = append(c.flight, r)
+	c.lastBarrier = now
+	c.dirty = false
+	if ckpt {
+		c.lastCheckpoint = now
+		c.ckptDemanded, c.unsaved = false, false
+	}
+	c.do(Inject{Epoch: r.epoch, Checkpoint: ckpt, Mutation: mut.Mutation})
+	c.completeRounds()
+}
+
+// nextTime is when advance would do something that it does not do now; zero for never.
+func (c *Core) nextTime(now time.Time) time.Time {
+	var t time.Time
+	earlier := func(u time.Time) {
+		if !u.After(now) {
+			// It is due and only waits for a report or an answer, which is a message of its own.
+			return
+		}
+		if t.IsZero() || u.Before(t) {
+			t = u
+		}
+	}
+	if c.dirty {
+		earlier(c.lastBarrier.Add(c.cfg.BarrierInterval))
+	}
+	if c.unsaved {
+		earlier(c.lastCheckpoint.Add(c.cfg.CheckpointInterval))
+	}
+	if c.failed {
+		earlier(c.retryAt)
+	}
+	return t
+}
+
+func (c *Core) setTimer(t time.Time) {
+	if !t.Equal(c.timer) {
+		c.timer = t
+		c.do(SetTimer{At: t})
+	}
+}

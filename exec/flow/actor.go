@@ -1,0 +1,168 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/storage"
+)
+
+// ActorID identifies an actor for the life of the process.
+type ActorID = checkpoint.ActorID
+
+// Actor is one parallel instance of a fragment: one goroutine that takes events from its inbox and
+// pushes them through its operators.
+type actor struct {
+	id   ActorID
+	job  *deployed
+	frag *Fragment
+	// index is the actor's number among the frag.Parallel actors of its fragment.
+	index int
+	in    *inbox
+	gate  *gate
+	disp  *dispatcher
+	rt    *Runtime
+	chain *chain
+	// tables are the state tables that the operators have opened.
+	tables []*storage.StateTable
+	// last is set when the barrier that removes the actor has passed.
+	last bool
+}
+
+// run works until the actor is removed or the runtime stops. A panic is reported as a failure of
+// the actor's job.
+func (a *actor) run() {
+	defer func() {
+		if r := recover(); r != nil {
+			a.rt.fail(a, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+		}
+		if a.chain != nil {
+			a.chain.close()
+		}
+	}()
+	var err error
+	if a.frag.Source != nil {
+		err = a.runSource()
+	} else {
+		err = a.runGate()
+	}
+	if err != nil && !errors.Is(err, errStopped) {
+		a.rt.fail(a, err)
+	}
+}
+
+func (a *actor) runGate() error {
+	if a.frag.Root != nil {
+		root, err := a.frag.Root(a.index)
+		if err != nil {
+			return err
+		}
+		a.chain, err = newChain(root, a.inputs(), a.disp, a.context)
+		if err != nil {
+			return err
+		}
+	}
+	for !a.last {
+		ms, err := a.in.take()
+		if err != nil {
+			return err
+		}
+		if ms == nil {
+			<-a.in.wake
+			continue
+		}
+		for _, m := range ms {
+			if err := a.gate.deliver(m, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// inputs is the number of entries of the chain: a root actor has one, which the coordinator feeds.
+func (a *actor) inputs() int { return max(1, len(a.frag.Inputs)) }
+
+func (a *actor) chunk(port int, p *parcel) error {
+	if len(a.frag.Inputs) == 0 {
+		a.rt.inputArrived()
+	}
+	if a.chain == nil {
+		p.refs.Add(1)
+		return a.disp.own(p)
+	}
+	return a.chain.entries[port].Chunk(p.chunk)
+}
+
+func (a *actor) watermark(port int, w exec.Watermark) error {
+	if a.chain == nil {
+		return a.disp.Watermark(w)
+	}
+	return a.chain.entries[port].Watermark(w)
+}
+
+func (a *actor) barrier(b exec.Barrier) error {
+	if a.chain == nil {
+		if err := a.disp.Barrier(b); err != nil {
+			return err
+		}
+	} else {
+		for _, e := range a.chain.entries {
+			if err := e.Barrier(b); err != nil {
+				return err
+			}
+		}
+	}
+	a.report(b)
+	if a.last || a.chain == nil {
+		return nil
+	}
+	for _, c := range a.chain.continuers {
+		if err := c.AfterBarrier(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report tells the coordinator that the barrier has been passed, with the dirty state at a checkpoint.
+// The state of an actor that ends here is of no use to anybody.
+func (a *actor) report(b exec.Barrier) {
+	if m, _ := b.Mutation.(*Mutation); m != nil && m.removes(a.id) {
+		a.last = true
+	}
+	var state any
+	if b.Checkpoint {
+		var ds []*storage.Delta
+		for _, t := range a.tables {
+			if d := t.Seal(); d != nil && !a.last {
+				ds = append(ds, d)
+			}
+		}
+		if len(ds) > 0 {
+			state = ds
+		}
+	}
+	a.rt.driver().Send(checkpoint.Collected{Actor: a.id, Epoch: checkpoint.Epoch(b.Epoch), State: state})
+}
+
+// context makes what an operator of this actor gets from its surroundings.
+func (a *actor) context(op string) *exec.Context {
+	return &exec.Context{
+		Ctx:    a.rt.ctx,
+		Logger: a.rt.cfg.Logger.With("job", a.job.job.Name, "operator", op),
+		State: func(name string) exec.StateTable {
+			id := a.job.job.StateID(fmt.Sprintf("%d/%s/%s", a.frag.ID, op, name))
+			t := a.rt.cfg.Store.StateTable(id)
+			a.tables = append(a.tables, t)
+			return t
+		},
+		RowError:     a.job.job.RowError,
+		ChunkSize:    a.rt.cfg.ChunkSize,
+		MemoryBudget: a.rt.cfg.MemoryBudget,
+		Env:          a.job.job.Env,
+	}
+}

@@ -1,0 +1,390 @@
+package flow
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
+)
+
+// Progress is told how a backfill goes on. Its methods are called by actors.
+type Progress interface {
+	// Read reports rows that were read from the snapshot since the last call.
+	Read(rows int64)
+	// Done reports that one actor has caught up, with the first epoch that is complete for it.
+	Done(epoch storage.Epoch)
+}
+
+// backfillPortion is how many rows an actor reads between two barriers, at first. It doubles every
+// time, up to backfillMax for a table; a source, which is read on meanwhile, has no such limit.
+const (
+	backfillPortion = 64 << 10
+	backfillMax     = 1 << 20
+)
+
+// TableBackfill feeds a new job with an arrangement's rows and then its changes.
+//
+//	In:      the arrangement's changes from the job's first barrier on (columns of the input).
+//	Out:     the same columns. After each barrier of epoch e a portion of the version at e, in key
+//	         order, goes out as inserts; live changes pass if their key is at or before the
+//	         position, and are dropped otherwise, since a later portion will contain them.
+//	State:   none: a job that is not complete is not part of a recovered catalog.
+//	Memory:  one chunk.
+//	Barrier: forwarded; then the next portion is read, and another barrier is asked for.
+//	Errors:  those of storage.
+type TableBackfill struct {
+	TableBackfillConfig
+	out     exec.Output
+	ctx     *exec.Context
+	version *storage.Version
+	pos     []byte // the last key read; nil before the first
+	done    bool
+	portion int
+	buf     *vec.Chunk
+	pass    *vec.Chunk
+	key     []byte
+	sel     []int32
+	hash    []uint64
+}
+
+// TableBackfillConfig configures a TableBackfill.
+type TableBackfillConfig struct {
+	// Types is the schema of the input and the output.
+	Types []types.Type
+	// VersionAt opens the version of the arrangement at an epoch.
+	VersionAt func(storage.Epoch) (*storage.Version, error)
+	// AppendKey appends the arrangement key of row i.
+	AppendKey func(dst []byte, c *vec.Chunk, i int) []byte
+	// Decode appends a stored row to dst.
+	Decode func(dst *vec.Chunk, key, value []byte) error
+	// With several actors, the one numbered Index of Parallel takes the rows whose vnode over
+	// HashCols it owns.
+	HashCols        []int
+	Index, Parallel int
+	Progress        Progress
+	// Complete: nothing is to be read; changes pass from the start (a recovered job).
+	Complete bool
+	// RequestBarrier asks for a barrier soon.
+	RequestBarrier func()
+}
+
+var (
+	_ exec.Operator = (*TableBackfill)(nil)
+	_ Continuer     = (*TableBackfill)(nil)
+)
+
+// NewTableBackfill makes a TableBackfill.
+func NewTableBackfill(cfg TableBackfillConfig) *TableBackfill {
+	return &TableBackfill{TableBackfillConfig: cfg, done: cfg.Complete, portion: backfillPortion}
+}
+
+// Schema is the input's.
+func (b *TableBackfill) Schema() []types.Type { return b.Types }
+
+// Open prepares the buffers.
+func (b *TableBackfill) Open(ctx *exec.Context, out exec.Output) error {
+	b.ctx, b.out = ctx, out
+	b.buf = vec.NewChunk(b.Types, ctx.ChunkSize)
+	b.pass = vec.NewChunk(b.Types, ctx.ChunkSize)
+	return nil
+}
+
+// Chunk passes the live changes at or before the position.
+func (b *TableBackfill) Chunk(_ int, c *vec.Chunk) error {
+	if b.done {
+		return b.out.Chunk(c)
+	}
+	if b.pos == nil {
+		return nil
+	}
+	b.sel = b.sel[:0]
+	for i := range c.Len() {
+		b.key = b.AppendKey(b.key[:0], c, i)
+		if bytes.Compare(b.key, b.pos) <= 0 {
+			b.sel = append(b.sel, int32(i))
+		}
+	}
+	if len(b.sel) == 0 {
+		return nil
+	}
+	b.pass.Reset()
+	b.pass.AppendSel(c, b.sel)
+	return b.out.Chunk(b.pass)
+}
+
+// Watermark passes.
+func (b *TableBackfill) Watermark(_ int, w exec.Watermark) error { return b.out.Watermark(w) }
+
+// Barrier forwards the barrier and pins the version of its epoch for AfterBarrier.
+func (b *TableBackfill) Barrier(br exec.Barrier) error {
+	if err := b.out.Barrier(br); err != nil {
+		return err
+	}
+	if !b.done {
+		v, err := b.VersionAt(br.Epoch)
+		if err != nil {
+			return err
+		}
+		b.version = v
+	}
+	return nil
+}
+
+// AfterBarrier emits the next portion.
+func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
+	if b.version == nil {
+		return nil
+	}
+	v := b.version
+	b.version = nil
+	defer v.Release()
+	var lo []byte
+	if b.pos != nil {
+		lo = append(append([]byte(nil), b.pos...), 0)
+	}
+	it := v.Iterator(lo, nil, false)
+	defer it.Close()
+	rows := 0
+	b.buf.Reset()
+	for rows < b.portion {
+		if !it.Next() {
+			if err := it.Err(); err != nil {
+				return err
+			}
+			b.done = true
+			break
+		}
+		rows++
+		if err := b.Decode(b.buf, it.Key(), it.Value()); err != nil {
+			return err
+		}
+		b.pos = append(b.pos[:0], it.Key()...)
+		if b.buf.Len() >= b.ctx.ChunkSize {
+			if err := b.flush(); err != nil {
+				return err
+			}
+			if err := b.ctx.Ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.flush(); err != nil {
+		return err
+	}
+	b.portion = min(2*b.portion, backfillMax)
+	if b.pos == nil {
+		b.pos = []byte{}
+	}
+	b.Progress.Read(int64(rows))
+	if b.done {
+		b.Progress.Done(br.Epoch + 1)
+	}
+	b.RequestBarrier()
+	return nil
+}
+
+func (b *TableBackfill) flush() error {
+	c := b.buf
+	if c.Len() == 0 {
+		return nil
+	}
+	defer b.buf.Reset()
+	if b.Parallel > 1 {
+		b.hash = vec.HashCols(c, b.HashCols, b.hash)
+		b.sel = b.sel[:0]
+		for i, h := range b.hash {
+			if Owner(vec.Vnode(h), b.Parallel) == b.Index {
+				b.sel = append(b.sel, int32(i))
+			}
+		}
+		b.pass.Reset()
+		b.pass.AppendSel(c, b.sel)
+		c = b.pass
+	}
+	if c.Len() == 0 {
+		return nil
+	}
+	return b.out.Chunk(c)
+}
+
+// Close releases a pinned version.
+func (b *TableBackfill) Close() {
+	if b.version != nil {
+		b.version.Release()
+		b.version = nil
+	}
+}
+
+// SourceBackfill feeds a new job with what a running source has delivered already, and then its
+// rows: it reads the source's splits with readers of its own until they are where the source was at
+// a barrier, dropping what arrives meanwhile.
+//
+//	In:      the source's rows from the job's first barrier on; append-only.
+//	Out:     the same columns.
+//	State:   none, as TableBackfill.
+//	Memory:  one chunk.
+//	Barrier: forwarded; then the splits are read on.
+//	Errors:  those of the source.
+type SourceBackfill struct {
+	SourceBackfillConfig
+	out     exec.Output
+	ctx     *exec.Context
+	readers []*SplitReader
+	goal    []int64
+	pending bool
+	done    bool
+	portion int64
+	full    *vec.Chunk
+}
+
+// SourceBackfillConfig configures a SourceBackfill.
+type SourceBackfillConfig struct {
+	Source exec.Source
+	// Splits are those whose rows arrive at this actor.
+	Splits []int
+	// Cols are the columns of SourceTypes that make the input and the output.
+	Cols []int
+	// Position gives the rows of a split that the source had delivered at the end of an epoch.
+	Position       func(split int, epoch storage.Epoch) int64
+	Progress       Progress
+	Complete       bool
+	RequestBarrier func()
+}
+
+var (
+	_ exec.Operator = (*SourceBackfill)(nil)
+	_ Continuer     = (*SourceBackfill)(nil)
+)
+
+// NewSourceBackfill makes a SourceBackfill.
+func NewSourceBackfill(cfg SourceBackfillConfig) *SourceBackfill {
+	return &SourceBackfill{SourceBackfillConfig: cfg, done: cfg.Complete, portion: backfillPortion}
+}
+
+// Schema is the chosen columns.
+func (b *SourceBackfill) Schema() []types.Type {
+	all := SourceTypes(b.Source)
+	ts := make([]types.Type, len(b.Cols))
+	for i, c := range b.Cols {
+		ts[i] = all[c]
+	}
+	return ts
+}
+
+// Open prepares.
+func (b *SourceBackfill) Open(ctx *exec.Context, out exec.Output) error {
+	b.ctx, b.out = ctx, out
+	b.goal = make([]int64, len(b.Splits))
+	return nil
+}
+
+// Chunk passes rows once the backfill is done.
+func (b *SourceBackfill) Chunk(_ int, c *vec.Chunk) error {
+	if b.done {
+		return b.out.Chunk(c)
+	}
+	return nil
+}
+
+// Watermark passes once the backfill is done.
+func (b *SourceBackfill) Watermark(_ int, w exec.Watermark) error {
+	if b.done {
+		return b.out.Watermark(w)
+	}
+	return nil
+}
+
+// Barrier forwards the barrier and notes how far the source was.
+func (b *SourceBackfill) Barrier(br exec.Barrier) error {
+	if err := b.out.Barrier(br); err != nil {
+		return err
+	}
+	if !b.done {
+		for i, s := range b.Splits {
+			b.goal[i] = b.Position(s, br.Epoch)
+		}
+		b.pending = true
+	}
+	return nil
+}
+
+// AfterBarrier reads a portion. The portion grows without bound, so that at last everything up to the
+// source's position is read between two barriers while the source waits.
+func (b *SourceBackfill) AfterBarrier(br exec.Barrier) error {
+	if !b.pending {
+		return nil
+	}
+	b.pending = false
+	reached := true
+	for i, goal := range b.goal {
+		ok, err := b.readSplit(i, goal)
+		if err != nil {
+			return err
+		}
+		reached = reached && ok
+	}
+	b.portion *= 2
+	if reached {
+		b.done = true
+		b.Close()
+		b.Progress.Done(br.Epoch + 1)
+	}
+	b.RequestBarrier()
+	return nil
+}
+
+// readSplit reads up to goal, or a portion, and tells whether goal was reached.
+func (b *SourceBackfill) readSplit(i int, goal int64) (bool, error) {
+	if goal == 0 {
+		return true, nil
+	}
+	for len(b.readers) <= i {
+		b.readers = append(b.readers, nil)
+	}
+	if b.readers[i] == nil {
+		r, err := OpenSplit(b.ctx.Ctx, b.Source, b.Splits[i], nil, b.Cols)
+		if err != nil {
+			return false, err
+		}
+		b.readers[i] = r
+	}
+	if b.full == nil {
+		b.full = vec.NewChunk(SourceTypes(b.Source), b.ctx.ChunkSize)
+	}
+	r := b.readers[i]
+	var view vec.Chunk
+	read := int64(0)
+	for r.Rows() < goal && read < b.portion {
+		n, err := r.Next(b.full, int(min(int64(b.ctx.ChunkSize), goal-r.Rows())))
+		if n == 0 {
+			if errors.Is(err, io.EOF) || errors.Is(err, exec.ErrNoData) {
+				err = errors.New("the source has fewer rows than it had before: it cannot be read again")
+			}
+			return false, err
+		}
+		read += int64(n)
+		view.View(b.full, b.Cols)
+		if err := b.out.Chunk(&view); err != nil {
+			return false, err
+		}
+		if err := b.ctx.Ctx.Err(); err != nil {
+			return false, err
+		}
+	}
+	b.Progress.Read(read)
+	return r.Rows() >= goal, nil
+}
+
+// Close closes the readers.
+func (b *SourceBackfill) Close() {
+	for _, r := range b.readers {
+		if r != nil {
+			_ = r.Close()
+		}
+	}
+	b.readers = nil
+}

@@ -1,0 +1,113 @@
+package flow
+
+import (
+	"fmt"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
+)
+
+// Node is an operator in the tree of a fragment, or with Op nil a leaf: input number Input of the actor.
+type Node struct {
+	Op exec.Operator
+	// Name identifies the operator within its fragment; its state tables are named after it.
+	Name  string
+	In    []*Node
+	Input int
+}
+
+// Continuer is an operator that goes on with work of its own after a barrier, until it wants the next
+// one: AfterBarrier is called once the actor has reported the barrier; what it emits belongs to
+// the next epoch.
+type Continuer interface {
+	AfterBarrier(b exec.Barrier) error
+}
+
+// chain is the wired tree of one actor.
+type chain struct {
+	// entries has the entry of each input: the same input may feed one leaf only.
+	entries    []exec.Output
+	ops        []exec.Operator
+	continuers []Continuer
+}
+
+// link is the connection from a child (or an input) to port number port of an operator. It is the
+// child's Output.
+type link struct {
+	op   exec.Operator
+	port int
+	// join counts the barriers of an operator with several ports, shared by their links.
+	join *barrierJoin
+}
+
+type barrierJoin struct{ ports, seen int }
+
+func (l *link) Chunk(c *vec.Chunk) error {
+	if c.Len() == 0 {
+		return nil
+	}
+	return l.op.Chunk(l.port, c)
+}
+func (l *link) Watermark(w exec.Watermark) error { return l.op.Watermark(l.port, w) }
+
+// Barrier calls the operator once all of its ports have had the barrier: what each child emits at
+// the barrier comes first.
+func (l *link) Barrier(b exec.Barrier) error {
+	if l.join != nil {
+		l.join.seen++
+		if l.join.seen < l.join.ports {
+			return nil
+		}
+		l.join.seen = 0
+	}
+	return l.op.Barrier(b)
+}
+
+// newChain opens the operators of a tree, consumers first, and gives its entries.
+func newChain(root *Node, inputs int, out exec.Output, context func(name string) *exec.Context) (*chain, error) {
+	c := &chain{entries: make([]exec.Output, inputs)}
+	if err := c.wire(root, out, context); err != nil {
+		c.close()
+		return nil, err
+	}
+	for i, e := range c.entries {
+		if e == nil {
+			c.close()
+			return nil, fmt.Errorf("flow: input %d has no leaf", i)
+		}
+	}
+	return c, nil
+}
+
+func (c *chain) wire(n *Node, out exec.Output, context func(string) *exec.Context) error {
+	if n.Op == nil {
+		if c.entries[n.Input] != nil {
+			return fmt.Errorf("flow: input %d has two leaves", n.Input)
+		}
+		c.entries[n.Input] = out
+		return nil
+	}
+	if err := n.Op.Open(context(n.Name), out); err != nil {
+		return fmt.Errorf("open %s: %w", n.Name, err)
+	}
+	c.ops = append(c.ops, n.Op)
+	if k, ok := n.Op.(Continuer); ok {
+		c.continuers = append(c.continuers, k)
+	}
+	var join *barrierJoin
+	if len(n.In) > 1 {
+		join = &barrierJoin{ports: len(n.In)}
+	}
+	for i, in := range n.In {
+		if err := c.wire(in, &link{op: n.Op, port: i, join: join}, context); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *chain) close() {
+	for _, op := range c.ops {
+		op.Close()
+	}
+}

@@ -1,0 +1,232 @@
+package flow
+
+import (
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// DistKind says to which consumers of an edge a row goes.
+type DistKind uint8
+
+// The distributions of an edge.
+const (
+	// ToSingle: there is one consumer, or all rows go to the first.
+	ToSingle DistKind = iota
+	// ToHash: the consumer that owns the vnode of the hash columns.
+	ToHash
+	// ToAll: every consumer gets every row.
+	ToAll
+	// ToPeer: producer i feeds consumer i.
+	ToPeer
+)
+
+// Dist is the distribution of an edge; Cols, of the producer's output, are hashed for ToHash.
+type Dist struct {
+	Kind DistKind
+	Cols []int
+}
+
+// Owner gives the index of the actor, of n, that owns a vnode.
+func Owner(vnode uint8, n int) int { return int(vnode) * n / vec.VnodeCount }
+
+// target is one consumer at the end of an edge.
+type target struct {
+	in   *inbox
+	slot int
+}
+
+// edge is one producer's end of the connection to a consumer fragment.
+type edge struct {
+	id   edgeID
+	dist Dist
+	// cols are the producer's columns that are sent, in order; nil for all.
+	cols    []int
+	targets []target
+	// owner and input say which input of which fragment the edge leads to.
+	owner *Fragment
+	input int
+	pool  *parcelPool
+	// row numbers by target, for ToHash
+	sels [][]int32
+}
+
+// dispatcher is the output of an actor: it copies what the operators produce to the consumers.
+type dispatcher struct {
+	self  ActorID
+	types []types.Type
+	size  int
+	edges []*edge
+	hash  []uint64
+	// onChange is called when the set of edges has changed; may be nil.
+	onChange func()
+}
+
+var _ exec.Output = (*dispatcher)(nil)
+
+func (e *edge) init(ts []types.Type, size int) {
+	sent := ts
+	if e.cols != nil {
+		sent = make([]types.Type, len(e.cols))
+		for i, c := range e.cols {
+			sent[i] = ts[c]
+		}
+	}
+	e.pool = newParcelPool(sent, size)
+	e.sels = make([][]int32, len(e.targets))
+}
+
+// Chunk copies the rows to the inboxes.
+func (d *dispatcher) Chunk(c *vec.Chunk) error {
+	if c.Len() == 0 {
+		return nil
+	}
+	for _, e := range d.edges {
+		if err := d.send(e, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *dispatcher) send(e *edge, c *vec.Chunk) error {
+	src := c
+	var view vec.Chunk
+	if e.cols != nil {
+		view.View(c, e.cols)
+		src = &view
+	}
+	if e.dist.Kind == ToHash && len(e.targets) > 1 {
+		return d.partition(e, c, src)
+	}
+	p := e.pool.get()
+	p.chunk.AppendRange(src, 0, src.Len())
+	return e.post(p)
+}
+
+// post sends one parcel to the target or targets.
+func (e *edge) post(p *parcel) error {
+	ts := e.targets
+	if e.dist.Kind != ToAll {
+		ts = ts[:1]
+	}
+	p.refs.Add(int32(len(ts)) - 1)
+	for _, t := range ts {
+		if err := t.in.put(message{slot: t.slot, chunk: p}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partition sends each row to the owner of its vnode, keeping the order per consumer.
+func (d *dispatcher) partition(e *edge, c, src *vec.Chunk) error {
+	d.hash = vec.HashCols(c, e.dist.Cols, d.hash)
+	for i := range e.sels {
+		e.sels[i] = e.sels[i][:0]
+	}
+	n := len(e.targets)
+	for i, h := range d.hash {
+		o := Owner(vec.Vnode(h), n)
+		e.sels[o] = append(e.sels[o], int32(i))
+	}
+	for i, sel := range e.sels {
+		if len(sel) == 0 {
+			continue
+		}
+		p := e.pool.get()
+		p.chunk.AppendSel(src, sel)
+		if err := e.targets[i].in.put(message{slot: e.targets[i].slot, chunk: p}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own sends a parcel that the caller gives away, without copying where every consumer wants the rows
+// whole. It consumes one reference of p.
+func (d *dispatcher) own(p *parcel) error {
+	defer p.release()
+	if p.chunk.Len() == 0 {
+		return nil
+	}
+	for _, e := range d.edges {
+		if e.dist.Kind == ToHash && len(e.targets) > 1 {
+			if err := d.send(e, p.chunk); err != nil {
+				return err
+			}
+			continue
+		}
+		q := p
+		if e.cols != nil {
+			q = p.project(e.cols)
+		} else {
+			p.refs.Add(1)
+		}
+		if err := e.post(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Watermark passes a watermark to all consumers that get its column.
+func (d *dispatcher) Watermark(w exec.Watermark) error {
+	for _, e := range d.edges {
+		col := w.Col
+		if e.cols != nil {
+			col = -1
+			for i, c := range e.cols {
+				if c == w.Col {
+					col = i
+				}
+			}
+		}
+		if col < 0 {
+			continue
+		}
+		for _, t := range e.targets {
+			m := exec.Watermark{Col: col, Value: w.Value}
+			if err := t.in.put(message{slot: t.slot, mark: &m}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Barrier passes the barrier to all consumers; edges that its mutation adds see it first, edges that
+// it removes see it last.
+func (d *dispatcher) Barrier(b exec.Barrier) error {
+	m, _ := b.Mutation.(*Mutation)
+	changed := false
+	if m != nil {
+		for _, e := range m.addEdges[d.self] {
+			e.init(d.types, d.size)
+			d.edges = append(d.edges, e)
+			changed = true
+		}
+	}
+	for _, e := range d.edges {
+		for _, t := range e.targets {
+			if err := t.in.put(message{slot: t.slot, barrier: &b}); err != nil {
+				return err
+			}
+		}
+	}
+	if m != nil && len(m.removeEdges) > 0 {
+		kept := d.edges[:0]
+		for _, e := range d.edges {
+			if m.removeEdges[e.id] {
+				changed = true
+			} else {
+				kept = append(kept, e)
+			}
+		}
+		d.edges = kept
+	}
+	if changed && d.onChange != nil {
+		d.onChange()
+	}
+	return nil
+}

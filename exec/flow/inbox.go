@@ -1,0 +1,113 @@
+package flow
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/weirdb/weir/exec"
+)
+
+// errStopped is what a producer gets when its consumer, or the whole runtime, has stopped.
+var errStopped = errors.New("flow: stopped")
+
+// message is one event on its way to an actor. Exactly one of chunk, barrier and mark is set.
+type message struct {
+	slot    int // the producer
+	chunk   *parcel
+	barrier *exec.Barrier
+	mark    *exec.Watermark
+}
+
+// inbox is the queue in front of an actor: many producers, one consumer. Each producer may have a
+// bounded number of chunks in it (or held back by the gate) and then waits; barriers and
+// watermarks are never refused, so that a full channel cannot hold up alignment elsewhere.
+type inbox struct {
+	mu      sync.Mutex
+	notFull sync.Cond
+	// wake has capacity 1 and holds a token when queue may not be empty or the inbox is closed.
+	wake   chan struct{}
+	queue  []message
+	spare  []message // the consumer's last batch, for reuse
+	queued []int     // by slot: chunks not yet released
+	limit  int       // chunks a slot may have queued; 0: no limit
+	closed bool
+}
+
+func newInbox(slots, limit int) *inbox {
+	b := &inbox{wake: make(chan struct{}, 1), queued: make([]int, slots), limit: limit}
+	b.notFull.L = &b.mu
+	return b
+}
+
+// put queues m; a chunk waits for room.
+func (b *inbox) put(m message) error {
+	b.mu.Lock()
+	if m.chunk != nil {
+		for b.limit > 0 && b.queued[m.slot] >= b.limit && !b.closed {
+			b.notFull.Wait()
+		}
+		b.queued[m.slot]++
+	}
+	if b.closed {
+		b.mu.Unlock()
+		return errStopped
+	}
+	first := len(b.queue) == 0
+	b.queue = append(b.queue, m)
+	b.mu.Unlock()
+	if first {
+		b.signal()
+	}
+	return nil
+}
+
+func (b *inbox) signal() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take gives all queued messages, nil if there are none. The slice is valid until the next take.
+func (b *inbox) take() ([]message, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, errStopped
+	}
+	if len(b.queue) == 0 {
+		return nil, nil
+	}
+	ms := b.queue
+	clear(b.spare)
+	b.queue = b.spare[:0]
+	b.spare = ms
+	return ms, nil
+}
+
+// release says that a chunk of a slot has been worked off.
+func (b *inbox) release(slot int) {
+	b.mu.Lock()
+	b.queued[slot]--
+	full := b.limit > 0 && b.queued[slot] == b.limit-1
+	b.mu.Unlock()
+	if full {
+		b.notFull.Broadcast()
+	}
+}
+
+// chunks is the number of chunks that a slot has queued.
+func (b *inbox) chunks(slot int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queued[slot]
+}
+
+// close wakes all producers and the consumer; nothing more is delivered.
+func (b *inbox) close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.notFull.Broadcast()
+	b.signal()
+}

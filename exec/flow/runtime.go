@@ -1,0 +1,426 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
+)
+
+// JobID identifies a job: it is the catalog id of its relation.
+type JobID uint32
+
+// Job is a streaming graph as it is deployed.
+type Job struct {
+	ID   JobID
+	Name string
+	// Fragments in topological order; consumers in other jobs attach to the last one.
+	Fragments []*Fragment
+	// StateID gives the table id of an operator's state by its full name.
+	StateID func(name string) storage.TableID
+	// RowError takes the errors of expressions on rows; see exec.Context.
+	RowError func(err error) error
+	Env      *exec.Env
+}
+
+// Fragment is one stage of a job.
+type Fragment struct {
+	ID int
+	// Parallel is the number of actors, at least 1.
+	Parallel int
+	Inputs   []Input
+	// Types is the schema of the output.
+	Types []types.Type
+	// Root builds the operator tree of actor number i; nil: the input is passed on as it is.
+	Root func(i int) (*Node, error)
+	// Source makes this a fragment of source readers, without inputs and Root.
+	Source *SourceSpec
+	// Table makes this the input of a table: one actor without Root; Runtime.Write feeds it and
+	// applies the changes to the arrangement, which the runtime seals at each barrier.
+	Table *storage.Arrangement
+}
+
+// Input is an input of a fragment: the output of another one.
+type Input struct {
+	// Job and Fragment name the producer; Fragment -1 is the last one of Job.
+	Job      JobID
+	Fragment int
+	Dist     Dist
+	// Cols are the producer's columns that are needed, in order; nil for all.
+	Cols []int
+}
+
+type edgeID uint64
+
+// Mutation is the change of the graph that a barrier carries. It is made by Deploy and Remove.
+type Mutation struct {
+	start       []*actor
+	remove      map[ActorID]bool
+	addEdges    map[ActorID][]*edge
+	removeEdges map[edgeID]bool
+	save        Save
+	injected    chan storage.Epoch // capacity 1
+}
+
+func (m *Mutation) removes(a ActorID) bool { return m != nil && m.remove[a] }
+
+// Save is what goes into the checkpoint of a mutation's barrier besides operator state.
+type Save struct {
+	Meta []storage.MetaOp
+	Drop []storage.TableID
+}
+
+func (s Save) empty() bool { return len(s.Meta) == 0 && len(s.Drop) == 0 }
+
+// Failure is why the runtime stopped.
+type Failure struct {
+	Job JobID
+	Err error
+}
+
+// Config has what a Runtime needs.
+type Config struct {
+	Store  *storage.Store
+	Logger *slog.Logger
+	// ChunkSize is the usual number of rows of a chunk; 0 means vec.ChunkSize.
+	ChunkSize int
+	// QueueChunks is how many chunks a producer may have waiting at a consumer; 0 means 4.
+	QueueChunks int
+	// MemoryBudget is what one operator's cache may use, in bytes; 0 = no bound.
+	MemoryBudget int64
+	Checkpoint   checkpoint.Config
+	Clock        checkpoint.Clock
+	// LogPos is the position in the log that the restored checkpoint covers.
+	LogPos storage.LogPos
+	// Failed is called once, by a goroutine of its own, when a job has failed: every actor is told
+	// to stop, and the owner recovers with a new Runtime.
+	Failed func(Failure)
+}
+
+// Runtime owns the actors of all jobs.
+type Runtime struct {
+	cfg    Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	drv    atomic.Pointer[checkpoint.Driver]
+	wg     sync.WaitGroup
+
+	// graph serialises changes of the graph.
+	graph    sync.Mutex
+	jobs     map[JobID]*deployed
+	nextID   ActorID
+	nextEdge edgeID
+
+	// inject orders writes and barriers: everything written under it belongs to the epoch open.
+	inject sync.Mutex
+	open   storage.Epoch
+	// written is the newest epoch that has an acknowledged write.
+	written storage.Epoch
+	logPos  storage.LogPos
+	roots   []*actor
+	tables  map[JobID]*actor
+	live    map[ActorID]*actor
+	saves   []epochSave
+	logAt   []epochLog
+
+	failOnce sync.Once
+	stopped  atomic.Bool
+}
+
+type epochSave struct {
+	epoch storage.Epoch
+	save  Save
+}
+
+type epochLog struct {
+	epoch storage.Epoch
+	pos   storage.LogPos
+}
+
+// deployed is a job with its actors.
+type deployed struct {
+	job    *Job
+	actors [][]*actor // by fragment
+	// edges lead to this job's actors from others'.
+	edges   []edgeID
+	sources *positions // of a source job
+}
+
+// NewRuntime makes a runtime that continues after the store's checkpoint. Deploy jobs, then Start.
+func NewRuntime(ctx context.Context, cfg Config) *Runtime {
+	if cfg.ChunkSize == 0 {
+		cfg.ChunkSize = vec.ChunkSize
+	}
+	if cfg.QueueChunks == 0 {
+		cfg.QueueChunks = 4
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = checkpoint.SystemClock{}
+	}
+	r := &Runtime{
+		cfg: cfg, jobs: map[JobID]*deployed{}, tables: map[JobID]*actor{}, live: map[ActorID]*actor{},
+		open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos,
+	}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	return r
+}
+
+func (r *Runtime) driver() *checkpoint.Driver { return r.drv.Load() }
+
+// Start begins with the jobs that were deployed so far and injects the first barrier, which every
+// operator sees before any input. Events are the owner's; the runtime adds what the store needs.
+func (r *Runtime) Start(ev checkpoint.Events) {
+	r.graph.Lock()
+	defer r.graph.Unlock()
+	restored := checkpoint.Epoch(r.cfg.Store.Checkpoint().Epoch)
+	core := checkpoint.NewCore(r.cfg.Checkpoint, restored, nil, r.cfg.Clock.Now())
+	completed := ev.Completed
+	ev.Completed = func(e checkpoint.Epoch) {
+		r.cfg.Store.SetCompleted(storage.Epoch(e))
+		if completed != nil {
+			completed(e)
+		}
+	}
+	ev.Violation = func(err error) { r.fail(nil, err) }
+	d := checkpoint.NewDriver(core, r, committer{r}, r.cfg.Clock, ev)
+	r.drv.Store(d)
+	r.wg.Go(func() { d.Run(r.ctx) })
+}
+
+// Stop ends all actors and the coordinator, and waits for them.
+func (r *Runtime) Stop() {
+	r.halt()
+	r.wg.Wait()
+}
+
+func (r *Runtime) halt() {
+	r.stopped.Store(true)
+	r.cancel()
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	for _, a := range r.live {
+		a.in.close()
+	}
+}
+
+func (r *Runtime) fail(a *actor, err error) {
+	if r.stopped.Load() && errors.Is(err, context.Canceled) {
+		return
+	}
+	r.failOnce.Do(func() {
+		f := Failure{Err: err}
+		if a != nil {
+			f.Job = a.job.job.ID
+			f.Err = fmt.Errorf("actor %d of %s: %w", a.id, a.job.job.Name, err)
+		}
+		r.halt()
+		if r.cfg.Failed != nil {
+			go r.cfg.Failed(f)
+		}
+	})
+}
+
+func (r *Runtime) inputArrived() {
+	if d := r.driver(); d != nil {
+		d.InputArrived()
+	}
+}
+
+// RequestBarrier asks that the open epoch be ended now.
+func (r *Runtime) RequestBarrier() {
+	r.inject.Lock()
+	e := r.open
+	r.inject.Unlock()
+	r.driver().Send(checkpoint.Demand{Epoch: checkpoint.Epoch(e)})
+}
+
+// Inject implements checkpoint.Dataflow.
+func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
+	epoch := storage.Epoch(e)
+	b := exec.Barrier{Epoch: epoch, Checkpoint: ckpt, Mutation: mutation}
+	m, _ := mutation.(*Mutation)
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	if m != nil {
+		for _, a := range m.start {
+			r.live[a.id] = a
+			if len(a.frag.Inputs) == 0 {
+				r.roots = append(r.roots, a)
+			}
+			if a.frag.Table != nil {
+				r.tables[a.job.job.ID] = a
+			}
+			if r.stopped.Load() {
+				a.in.close()
+			}
+			r.wg.Go(a.run)
+		}
+		if !m.save.empty() {
+			r.saves = append(r.saves, epochSave{epoch, m.save})
+		}
+	}
+	for _, a := range r.tables {
+		a.frag.Table.Seal(epoch, ckpt)
+	}
+	for _, a := range r.roots {
+		// A closed inbox means that the runtime is stopping.
+		_ = a.in.put(message{barrier: &b})
+	}
+	if m != nil && len(m.remove) > 0 {
+		kept := r.roots[:0]
+		for _, a := range r.roots {
+			if !m.remove[a.id] {
+				kept = append(kept, a)
+			}
+		}
+		r.roots = kept
+		for id := range m.remove {
+			if a := r.live[id]; a != nil && a.frag.Table != nil {
+				delete(r.tables, a.job.job.ID)
+			}
+		}
+	}
+	if ckpt {
+		r.logAt = append(r.logAt, epochLog{epoch, r.logPos})
+	}
+	r.open = epoch + 1
+	if m != nil {
+		m.injected <- epoch
+	}
+}
+
+// TableWrite is a change of one table: for the arrangement and as rows for the consumers.
+type TableWrite struct {
+	Job     JobID
+	Changes []storage.Change
+	Chunk   *vec.Chunk // given away
+}
+
+// Write puts durable writes into the open epoch, in order; pos is the log position of the last one.
+// The table must exist. It never waits for the dataflow; see AwaitRoom.
+func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
+	r.inject.Lock()
+	for _, w := range ws {
+		a := r.tables[w.Job]
+		if a == nil {
+			r.inject.Unlock()
+			return fmt.Errorf("flow: write to table %d, which is not running", w.Job)
+		}
+		a.frag.Table.Apply(w.Changes)
+		if w.Chunk.Len() > 0 {
+			p := &parcel{chunk: w.Chunk}
+			p.refs.Store(1)
+			if err := a.in.put(message{chunk: p}); err != nil {
+				r.inject.Unlock()
+				return err
+			}
+		}
+	}
+	r.logPos = pos
+	r.written = r.open
+	r.inject.Unlock()
+	r.inputArrived()
+	return nil
+}
+
+// Backlog is the number of chunks that wait at the input of a table, for back-pressure on writers.
+func (r *Runtime) Backlog(job JobID) int {
+	r.inject.Lock()
+	a := r.tables[job]
+	r.inject.Unlock()
+	if a == nil {
+		return 0
+	}
+	return a.in.chunks(0)
+}
+
+// Written is the newest epoch with an acknowledged write: a read that must see every one of them
+// waits for it.
+func (r *Runtime) Written() storage.Epoch {
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	return r.written
+}
+
+// Open is the epoch that takes changes now.
+func (r *Runtime) Open() storage.Epoch {
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	return r.open
+}
+
+// Wait demands and awaits the completion of an epoch.
+func (r *Runtime) Wait(ctx context.Context, e storage.Epoch) error {
+	return r.driver().Wait(ctx, checkpoint.Epoch(e))
+}
+
+// WaitDurable demands and awaits a checkpoint of an epoch or of a later one.
+func (r *Runtime) WaitDurable(ctx context.Context, e storage.Epoch) error {
+	return r.driver().WaitDurable(ctx, checkpoint.Epoch(e))
+}
+
+// Marks gives the coordinator's marks.
+func (r *Runtime) Marks() checkpoint.Marks { return r.driver().Marks() }
+
+// Waiting describes what the oldest barrier in flight waits for, for diagnosis. It is empty when
+// nothing is in flight.
+func (r *Runtime) Running() (actors int, jobs int) {
+	r.graph.Lock()
+	defer r.graph.Unlock()
+	for _, d := range r.jobs {
+		for _, as := range d.actors {
+			actors += len(as)
+		}
+	}
+	return actors, len(r.jobs)
+}
+
+// committer is the checkpoint.Store of a runtime.
+type committer struct{ r *Runtime }
+
+// Commit writes operator state, arrangements, the metadata of mutations and the log position.
+func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []any) error {
+	r := c.r
+	epoch := storage.Epoch(e)
+	commit := storage.Commit{Epoch: epoch}
+	for _, s := range states {
+		commit.Deltas = append(commit.Deltas, s.([]*storage.Delta)...)
+	}
+	r.inject.Lock()
+	saves, logs := 0, 0
+	for _, s := range r.saves {
+		if s.epoch > epoch {
+			break
+		}
+		saves++
+		commit.Meta = append(commit.Meta, s.save.Meta...)
+		commit.DropTables = append(commit.DropTables, s.save.Drop...)
+	}
+	for _, l := range r.logAt {
+		if l.epoch > epoch {
+			break
+		}
+		logs++
+		commit.LogPos = l.pos
+	}
+	r.inject.Unlock()
+	start := time.Now()
+	if err := r.cfg.Store.Commit(ctx, commit); err != nil {
+		return err
+	}
+	r.cfg.Logger.Debug("checkpoint committed", "epoch", epoch, "duration", time.Since(start))
+	r.inject.Lock()
+	r.saves = r.saves[saves:]
+	r.logAt = r.logAt[logs:]
+	r.inject.Unlock()
+	return nil
+}
