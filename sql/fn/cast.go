@@ -152,9 +152,9 @@ func (r *Registry) arrayCast(from, to types.Type, ctx CastContext) ([]CastStep, 
 // ModCast gives the function that enforces the modifier of a type of kind k on a value of the same
 // kind, or nil if the kind has no modifier. The kernel reads the modifier from the type of the call.
 func (r *Registry) modCast(k types.Kind, ctx CastContext) *Func {
-	id := "mod(" + info(k).name + ")"
+	id := "mod(" + k.Name() + ")"
 	if ctx == Explicit {
-		if f := r.byID["mod("+info(k).name+",explicit)"]; f != nil {
+		if f := r.byID["mod("+k.Name()+",explicit)"]; f != nil {
 			return f
 		}
 	}

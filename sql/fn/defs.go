@@ -18,6 +18,22 @@ type defs struct {
 var allDefs = []defs{
 	{Operator, comparisonOps},
 	{Operator, mathOps},
+	{Operator, absOps},
+	{Scalar, mathFuncs},
+	{Operator, stringOps},
+	{Scalar, stringFuncs},
+	{Scalar, patternFuncs},
+	{Scalar, formatFuncs},
+	{Operator, dateOps},
+	{Scalar, dateFuncs},
+	{Operator, jsonOps},
+	{Scalar, jsonFuncs},
+	{Operator, arrayOps},
+	{Scalar, arrayFuncs},
+	{Scalar, sessionFuncs},
+	{Aggregate, aggregates},
+	{Window, windowFuncs},
+	{Table, tableFuncs},
 }
 
 // parseDefs reads definitions, one a line:
@@ -33,6 +49,7 @@ var allDefs = []defs{
 //	null      not strict: the kernel sees NULLs
 //	stable, volatile
 //	compat    any* types are the anycompatible family
+//	nonarray  anyelement is anynonarray
 //	direct=N  ordered-set aggregate with N direct arguments
 //
 // # begins a comment. A line that cannot be read is a broken invariant of this package: panic.
@@ -136,6 +153,8 @@ func parseDef(kind Kind, line string) *Func {
 			f.Volatility = Stable
 		case flag == "volatile":
 			f.Volatility = Volatile
+		case flag == "nonarray":
+			f.NonArray = true
 		case flag == "compat":
 			f.Compatible = true
 		case strings.HasPrefix(flag, "direct="):

@@ -52,6 +52,8 @@ type Func struct {
 	// Compatible: the polymorphic types of the signature are Postgres's anycompatible family: the
 	// arguments are cast to their common type instead of having to agree.
 	Compatible bool
+	// NonArray: AnyElement does not stand for arrays (Postgres's anynonarray).
+	NonArray bool
 	// Direct is the number of direct arguments of an ordered-set aggregate (the others stand in
 	// WITHIN GROUP), and -1 for everything else.
 	Direct int

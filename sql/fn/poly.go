@@ -28,6 +28,9 @@ func (r *Registry) bindPoly(c *candidate, args []types.Type) (types.Type, error)
 			}
 			have = types.T(have.Elem)
 		}
+		if c.fn.NonArray && have.Kind == types.Array {
+			return types.Type{}, sqlerr.Newf(sqlerr.DatatypeMismatch, "type matched to anynonarray is an array type: %s", typeName(have))
+		}
 		switch {
 		case c.fn.Compatible:
 			compat = append(compat, have)

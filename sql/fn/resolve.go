@@ -140,7 +140,7 @@ func (r *Registry) resolveStar(name string) (Resolution, error) {
 // castNotation tells whether name(arg) is a cast: name is a type and the cast is possible.
 func (r *Registry) castNotation(name string, arg types.Type) (types.Type, bool) {
 	k, ok := byTypname[name]
-	if !ok || k == types.Unknown || k == types.Array || byKind[k].cat == catPseudo {
+	if !ok || k == types.Unknown || k == types.Array || k.Category() == catPseudo {
 		return types.Type{}, false
 	}
 	to := types.T(k)
@@ -320,7 +320,7 @@ func mostMatches(cands []*candidate, args []types.Type, ok func(want, have types
 // does, else the one that all agree on; then by the preferred type of that category. If that
 // decides nothing, the candidates are returned as they were.
 func byUnknownCategory(cands []*candidate, args []types.Type) []*candidate {
-	cats := make([]category, len(args))
+	cats := make([]byte, len(args))
 	pref := make([]bool, len(args))
 	for i, a := range args {
 		if !isUnknown(a) {

@@ -1,0 +1,87 @@
+package fn
+
+// aggregates: manual, section 9.21. Package exec/op has the implementations; the names that it
+// does not have yet are still resolved, so that the planner can say what is missing by name.
+const aggregates = `
+count() int8 null
+count(any) int8 null
+[int2 int4] sum(@) int8 null fail
+[int8 numeric] sum(@) numeric null fail
+[float4 float8 interval] sum(@) @ null fail
+[int2 int4 int8 numeric] avg(@) numeric null fail
+[float4 float8] avg(@) float8 null fail
+avg(interval) interval null fail
+[int2 int4 int8 float4 float8 numeric text bpchar date time timestamp timestamptz interval oid anyarray] min(@) @ null
+[int2 int4 int8 float4 float8 numeric text bpchar date time timestamp timestamptz interval oid anyarray] max(@) @ null
+[bool_and bool_or every] @(bool) bool null
+[int2 int4 int8] bit_and(@) @ null
+[int2 int4 int8] bit_or(@) @ null
+[int2 int4 int8] bit_xor(@) @ null
+[text bytea] string_agg(@,@) @ null
+array_agg(anyelement) anyarray null nonarray
+array_agg(anyarray) anyarray null fail
+jsonb_agg(anyelement) jsonb stable null fail
+jsonb_object_agg(any,any) jsonb stable null fail
+[int2 int4 int8 numeric] stddev(@) numeric null fail
+[int2 int4 int8 numeric] stddev_samp(@) numeric null fail
+[int2 int4 int8 numeric] stddev_pop(@) numeric null fail
+[int2 int4 int8 numeric] variance(@) numeric null fail
+[int2 int4 int8 numeric] var_samp(@) numeric null fail
+[int2 int4 int8 numeric] var_pop(@) numeric null fail
+[float4 float8] stddev(@) float8 null fail
+[float4 float8] stddev_samp(@) float8 null fail
+[float4 float8] stddev_pop(@) float8 null fail
+[float4 float8] variance(@) float8 null fail
+[float4 float8] var_samp(@) float8 null fail
+[float4 float8] var_pop(@) float8 null fail
+[corr covar_pop covar_samp regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy] @(float8,float8) float8 null fail
+regr_count(float8,float8) int8 null
+mode(anyelement) anyelement null direct=0
+percentile_cont(float8,float8) float8 null fail direct=1
+percentile_cont(float8,interval) interval null fail direct=1
+percentile_cont(float8[],float8) float8[] null fail direct=1
+percentile_cont(float8[],interval) interval[] null fail direct=1
+percentile_disc(float8,anyelement) anyelement null fail direct=1
+percentile_disc(float8[],anyelement) anyarray null fail direct=1
+`
+
+// windowFuncs: manual, section 9.22.
+const windowFuncs = `
+row_number() int8 null
+rank() int8 null
+dense_rank() int8 null
+percent_rank() float8 null
+cume_dist() float8 null
+ntile(int4) int4
+lag(anyelement) anyelement
+lag(anyelement,int4) anyelement
+lag(anyelement,int4,anyelement) anyelement compat
+lead(anyelement) anyelement
+lead(anyelement,int4) anyelement
+lead(anyelement,int4,anyelement) anyelement compat
+first_value(anyelement) anyelement
+last_value(anyelement) anyelement
+nth_value(anyelement,int4) anyelement fail
+`
+
+// tableFuncs: manual, section 9.25 and the set-returning functions of other sections.
+const tableFuncs = `
+[int4 int8 numeric] generate_series(@,@) @ fail
+[int4 int8 numeric] generate_series(@,@,@) @ fail
+generate_series(timestamp,timestamp,interval) timestamp fail
+generate_series(timestamptz,timestamptz,interval) timestamptz stable fail
+generate_subscripts(anyarray,int4) int4
+generate_subscripts(anyarray,int4,bool) int4
+unnest(anyarray) anyelement
+jsonb_array_elements(from_json jsonb) (value jsonb) fail
+jsonb_array_elements_text(from_json jsonb) (value text) fail
+jsonb_each(from_json jsonb) (key text, value jsonb) fail
+jsonb_each_text(from_json jsonb) (key text, value text) fail
+jsonb_object_keys(jsonb) text fail
+regexp_matches(text,text) text[] fail
+regexp_matches(text,text,text) text[] fail
+regexp_split_to_table(text,text) text fail
+regexp_split_to_table(text,text,text) text fail
+string_to_table(text,text) text null
+string_to_table(text,text,text) text null
+`

@@ -1,0 +1,75 @@
+package fn
+
+// jsonOps: manual, section 9.16.
+const jsonOps = `
+->(jsonb,text) jsonb
+->(jsonb,int4) jsonb
+->>(jsonb,text) text
+->>(jsonb,int4) text
+#>(jsonb,text[]) jsonb
+#>>(jsonb,text[]) text
+@>(jsonb,jsonb) bool
+<@(jsonb,jsonb) bool
+?(jsonb,text) bool
+?|(jsonb,text[]) bool
+?&(jsonb,text[]) bool
+||(jsonb,jsonb) jsonb fail
+-(jsonb,text) jsonb fail
+-(jsonb,int4) jsonb fail
+-(jsonb,text[]) jsonb fail
+#-(jsonb,text[]) jsonb fail
+`
+
+// jsonFuncs: manual, section 9.16.
+const jsonFuncs = `
+to_jsonb(anyelement) jsonb stable fail
+jsonb_build_array() jsonb stable null
+jsonb_build_array(variadic any) jsonb stable null fail
+jsonb_build_object() jsonb stable null
+jsonb_build_object(variadic any) jsonb stable null fail
+jsonb_object(text[]) jsonb fail
+jsonb_object(text[],text[]) jsonb fail
+jsonb_array_length(jsonb) int4 fail
+jsonb_extract_path(from_json jsonb, variadic path_elems text[]) jsonb
+jsonb_extract_path_text(from_json jsonb, variadic path_elems text[]) text
+jsonb_set(jsonb_in jsonb, path text[], replacement jsonb, create_if_missing bool = true) jsonb fail
+jsonb_insert(jsonb_in jsonb, path text[], replacement jsonb, insert_after bool = false) jsonb fail
+jsonb_pretty(jsonb) text
+jsonb_strip_nulls(jsonb) jsonb
+jsonb_typeof(jsonb) text
+`
+
+// arrayOps: manual, section 9.19.
+const arrayOps = `
+||(anyarray,anyarray) anyarray null compat fail
+||(anyarray,anyelement) anyarray null compat fail
+||(anyelement,anyarray) anyarray null compat fail
+@>(anyarray,anyarray) bool
+<@(anyarray,anyarray) bool
+&&(anyarray,anyarray) bool
+`
+
+// arrayFuncs: manual, section 9.19.
+const arrayFuncs = `
+array_append(anyarray,anyelement) anyarray null compat fail
+array_cat(anyarray,anyarray) anyarray null compat fail
+array_prepend(anyelement,anyarray) anyarray null compat fail
+array_dims(anyarray) text
+array_fill(anyelement,int4[]) anyarray null fail
+array_fill(anyelement,int4[],int4[]) anyarray null fail
+array_length(anyarray,int4) int4
+array_lower(anyarray,int4) int4
+array_ndims(anyarray) int4
+array_position(anyarray,anyelement) int4 null compat fail
+array_position(anyarray,anyelement,int4) int4 null compat fail
+array_positions(anyarray,anyelement) int4[] null compat fail
+array_remove(anyarray,anyelement) anyarray null compat fail
+array_replace(anyarray,anyelement,anyelement) anyarray null compat fail
+array_to_string(anyarray,text) text stable
+array_to_string(anyarray,text,text) text stable null
+array_upper(anyarray,int4) int4
+cardinality(anyarray) int4
+string_to_array(text,text) text[] null
+string_to_array(text,text,text) text[] null
+trim_array(anyarray,int4) anyarray fail
+`

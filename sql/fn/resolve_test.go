@@ -1,0 +1,7 @@
+package fn
+
+import "testing"
+
+func TestX(t *testing.T) {
+	t.Log(len(Default().All()))
+}
