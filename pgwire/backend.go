@@ -99,9 +99,9 @@ type Prepared interface {
 	// Columns describes the result; nil means that there is no result set, which is not the same
 	// as a result set without columns. Formats are ignored.
 	Columns(ctx context.Context) ([]Column, error)
-	// Bind makes a portal. The values in params are valid only during the call, params has
-	// ParamOIDs' length, and text values are valid UTF-8. resultFormats is empty (all text), one
-	// format for every column, or one for each; FormatOf reads it.
+	// Bind makes a portal. Both slices, and the values in params, are valid only during the call;
+	// params has ParamOIDs' length, and text values are valid UTF-8. resultFormats is empty (all
+	// text), one format for every column, or one for each; FormatOf reads it.
 	Bind(ctx context.Context, params []Param, resultFormats []Format) (Portal, error)
 	// Close is called once, when the statement's name is gone. Portals made from it stay usable.
 	Close()
