@@ -1,0 +1,329 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirdb/weir/sql/sqlerr"
+)
+
+// MetaOp sets or deletes one key of the caller's metadata (catalog, source positions).
+type MetaOp struct {
+	Key, Value []byte
+	Delete     bool
+}
+
+// Commit is what a checkpoint makes durable.
+type Commit struct {
+	// Epoch is the checkpoint's epoch; it must be greater than the last one's. Every arrangement
+	// must have sealed it (or be idle) before.
+	Epoch Epoch
+	// Deltas are what the state tables sealed at the checkpoint's barrier, in any order between
+	// tables, the older one first for one table. Nil ones are ignored.
+	Deltas []*Delta
+	// Meta changes metadata.
+	Meta []MetaOp
+	// LogPos is the last log record whose effect is in this checkpoint. The log drops segments
+	// that hold nothing newer. It never shrinks; a smaller one is taken as the last commit's.
+	LogPos LogPos
+	// DropTables lists state tables and arrangements whose keys are deleted. Their deltas are not
+	// written.
+	DropTables []TableID
+}
+
+// Commit makes a checkpoint durable: the deltas, the frozen deltas of all arrangements up to the
+// epoch, metadata, log position and drops become visible in one synced write, or not at all.
+// Afterwards versions read from the new base, and the log is truncated.
+//
+// An error leaves everything pending, and Commit may be tried again with the same argument; if
+// errors.Is(err, ErrFailed) only after the store is opened again. A full disk is SQLSTATE 53100.
+// ctx is looked at before the write begins.
+func (s *Store) Commit(ctx context.Context, c Commit) error {
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	last := s.Checkpoint()
+	if c.Epoch <= last.Epoch {
+		return fmt.Errorf("checkpoint %d: the last one was %d", c.Epoch, last.Epoch)
+	}
+	if end := s.log.End(); c.LogPos > end {
+		return fmt.Errorf("checkpoint %d: log position %d is after the log's end, %d", c.Epoch, c.LogPos, end)
+	}
+	info := CheckpointInfo{Epoch: c.Epoch, LogPos: max(c.LogPos, last.LogPos)}
+
+	arrs := s.arrangementsByID()
+	written := make([]int, len(arrs))
+	var size int64
+	var frozen []frozenDelta
+	var frozenOf []TableID
+	dropped := func(id TableID) bool { return slices.Contains(c.DropTables, id) }
+	for i, a := range arrs {
+		a.mu.RLock()
+		for _, f := range a.frozen {
+			if f.epoch > c.Epoch {
+				break
+			}
+			written[i]++
+			if !dropped(a.id) {
+				frozen, frozenOf = append(frozen, f), append(frozenOf, a.id)
+				size += f.bytes + int64(f.len())*16
+			}
+		}
+		a.mu.RUnlock()
+	}
+	deltas := make([]*Delta, 0, len(c.Deltas))
+	for _, d := range c.Deltas {
+		if d != nil && !dropped(d.table) {
+			deltas = append(deltas, d)
+			size += d.bytes + int64(d.n)*16
+		}
+	}
+	slices.SortStableFunc(deltas, func(a, b *Delta) int { return int(int64(a.table) - int64(b.table)) })
+	if err := s.checkSpace(size); err != nil {
+		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
+	}
+
+	b := s.db.NewBatchWithSize(int(size) + 1024)
+	defer b.Close()
+	for i, f := range frozen {
+		var err error
+		f.tree.Scan(func(e entry) bool {
+			err = putBatch(b, frozenOf[i], e.key(), e.value(), e.deleted())
+			return err == nil
+		})
+		if err != nil {
+			return fmt.Errorf("checkpoint %d: table %d: %w", c.Epoch, frozenOf[i], err)
+		}
+	}
+	for _, d := range deltas {
+		if err := d.writeTo(b); err != nil {
+			return fmt.Errorf("checkpoint %d: table %d: %w", c.Epoch, d.table, err)
+		}
+	}
+	if err := writeMeta(b, c.Meta, c.DropTables, info); err != nil {
+		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
+	}
+	if err := s.apply(b); err != nil {
+		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
+	}
+
+	for _, d := range c.Deltas {
+		if d != nil {
+			d.committed.Store(true)
+		}
+	}
+	s.install(info, arrs, written, dropped)
+	if len(c.DropTables) > 0 {
+		s.freeSpace()
+	}
+	s.log.truncate(info.LogPos)
+	return nil
+}
+
+func writeMeta(b *pebble.Batch, meta []MetaOp, drops []TableID, info CheckpointInfo) error {
+	for _, m := range meta {
+		key := append([]byte{kindMeta}, m.Key...)
+		var err error
+		if m.Delete {
+			err = b.Delete(key, nil)
+		} else {
+			err = b.Set(key, m.Value, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, id := range drops {
+		if err := b.DeleteRange(tablePrefix(id), tableEnd(id), nil); err != nil {
+			return err
+		}
+	}
+	return b.Set(checkpointKey, info.encode(), nil)
+}
+
+// apply commits a batch durably. Pebble reports a failed write ahead log as fatal; that becomes an
+// error here.
+func (s *Store) apply(b *pebble.Batch) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(*engineError)
+			if !ok {
+				panic(r)
+			}
+			err = e
+		}
+	}()
+	return b.Commit(pebble.Sync)
+}
+
+// install makes a committed checkpoint the base of all versions that contain it.
+func (s *Store) install(info CheckpointInfo, arrs []*Arrangement, written []int, dropped func(TableID) bool) {
+	b := s.newBase()
+	s.mu.Lock()
+	old := s.base
+	s.base, s.checkpoint = b, info
+	completed, pins := s.completed, s.pinned
+	// Arrangements that were made since arrs was collected have nothing to write, and what they
+	// have sealed is newer: they only move to the new base.
+	byID := make(map[TableID]int, len(arrs))
+	for i, a := range arrs {
+		byID[a.id] = written[i]
+	}
+	all := make([]*Arrangement, 0, len(s.arrangements))
+	for _, a := range s.arrangements {
+		all = append(all, a)
+	}
+	s.mu.Unlock()
+	for _, a := range all {
+		a.mu.Lock()
+		a.collect(completed, pins)
+		switch {
+		case a.dropped != 0: // only kept for readers of older epochs
+		case dropped(a.id):
+			a.dropped = info.Epoch
+		default:
+			a.rebase(info.Epoch, byID[a.id], b)
+		}
+		a.mu.Unlock()
+	}
+	old.unref()
+	s.sweep()
+}
+
+// arrangementsByID gives all arrangements in the order of their ids, so that a batch is sorted.
+func (s *Store) arrangementsByID() []*Arrangement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	arrs := make([]*Arrangement, 0, len(s.arrangements))
+	for _, a := range s.arrangements {
+		if a.dropped == 0 {
+			arrs = append(arrs, a)
+		}
+	}
+	slices.SortFunc(arrs, func(a, b *Arrangement) int { return int(int64(a.id) - int64(b.id)) })
+	return arrs
+}
+
+// Retain deletes the contents of every table that live does not claim: what an unfinished CREATE
+// or DROP left behind. It is called after Open, before anything is written.
+func (s *Store) Retain(live func(TableID) bool) error {
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	ids, err := s.storedTables()
+	if err != nil {
+		return err
+	}
+	ids = slices.DeleteFunc(ids, live)
+	if len(ids) == 0 {
+		return nil
+	}
+	b := s.db.NewBatch()
+	defer b.Close()
+	for _, id := range ids {
+		s.cfg.Logger.Info("storage: deleting a table that nothing refers to", "table", uint32(id))
+		if err := b.DeleteRange(tablePrefix(id), tableEnd(id), nil); err != nil {
+			return err
+		}
+	}
+	if err := s.apply(b); err != nil {
+		return fmt.Errorf("deleting tables that nothing refers to: %w", err)
+	}
+	arrs := s.arrangementsByID()
+	s.install(s.Checkpoint(), arrs, make([]int, len(arrs)), func(TableID) bool { return false })
+	s.freeSpace()
+	return nil
+}
+
+// storedTables lists the tables that have keys in Pebble, one seek each.
+func (s *Store) storedTables() ([]TableID, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{kindTable}, UpperBound: []byte{kindTable + 1}})
+	if err != nil {
+		return nil, err
+	}
+	var ids []TableID
+	for ok := it.First(); ok; {
+		k := it.Key()
+		if len(k) < tablePrefixLen {
+			it.Close()
+			return nil, fmt.Errorf("data directory %s: malformed key %x", s.cfg.Dir, k)
+		}
+		id := TableID(binary.BigEndian.Uint32(k[1:]))
+		ids = append(ids, id)
+		ok = it.SeekGE(tableEnd(id))
+	}
+	return ids, it.Close()
+}
+
+// freeSpace makes range deletes reach the disk, where the engine then drops whole files.
+func (s *Store) freeSpace() {
+	if _, err := s.db.AsyncFlush(); err != nil {
+		s.cfg.Logger.Warn("storage: flush after a drop", "error", err)
+	}
+}
+
+func (s *Store) usable() error {
+	if f := s.failure.Load(); f != nil {
+		return f
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// checkSpace refuses a commit that would fill the disk: Pebble does not survive that, and the
+// checkpoint does survive being late. A batch is written to the write ahead log and later to a
+// table, hence twice.
+func (s *Store) checkSpace(size int64) error {
+	if s.cfg.ReserveBytes < 0 {
+		return nil
+	}
+	u, err := s.cfg.FS.GetDiskUsage(s.cfg.Dir)
+	if err != nil {
+		return nil // a file system that cannot tell
+	}
+	if need := 2*size + 4<<20; u.AvailBytes < uint64(need) {
+		return diskFull(fmt.Errorf("%d bytes needed, %d available in %s", need, u.AvailBytes, s.cfg.Dir))
+	}
+	return nil
+}
+
+func diskFull(cause error) error {
+	e := sqlerr.Newf(sqlerr.DiskFull, "no space left on device")
+	e.Cause = cause
+	return e
+}
+
+// ioError gives err the SQLSTATE that PostgreSQL would.
+func ioError(what string, err error) error {
+	if errors.Is(err, ErrClosed) {
+		return err
+	}
+	var e *sqlerr.Error
+	if errors.As(err, &e) {
+		return err
+	}
+	code := sqlerr.IOError
+	if vfs.IsNoSpaceError(err) {
+		code = sqlerr.DiskFull
+	}
+	e = sqlerr.Newf(code, "%s", what)
+	e.Cause = err
+	return e
+}

@@ -1,0 +1,285 @@
+package storage
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/tidwall/btree"
+)
+
+// Delta is what a state table changed between two checkpoints: for each key its last value or
+// its deletion. StateTable.Seal makes it, and Store.Commit writes it.
+//
+// Layout: keys and values lie in arena chunks, entries in pages without pointers, and an open
+// addressing table of entry numbers finds them by key. The order by key is made only when
+// somebody needs it: by Scan (then it is kept up to date as a tree, because scans and changes
+// alternate) or by Commit (then it is sorted once).
+type Delta struct {
+	table TableID
+
+	chunks [][]byte
+	free   int // unused bytes at the end of the last chunk
+
+	pages [][]dirtyEntry
+	n     int
+	slots []uint32 // entry number + 1, or 0; a power of two long
+	bytes int64
+
+	// ordered holds the entry numbers by key once a Scan has asked for them.
+	ordered *btree.BTreeG[uint32]
+	// probe is the key that entry number probeEntry stands for in ordered.
+	probe []byte
+	// sorted is the same for an immutable delta, made on first use.
+	sortOnce sync.Once
+	sorted   []uint32
+
+	// committed is set by Store.Commit once Pebble contains the delta.
+	committed atomic.Bool
+}
+
+// dirtyEntry locates a key and its value: chunk number in the upper, offset in the lower half.
+type dirtyEntry struct {
+	key, val   uint64
+	klen, vlen uint32 // vlen may be tombstone
+	hash       uint32
+	// room is what an overwriting value may take without a new place.
+	room uint32
+}
+
+const (
+	dirtyPage     = 4096
+	dirtyMinSlots = 64
+	dirtyMinChunk = 1 << 10
+	dirtyMaxChunk = 256 << 10
+)
+
+// hashSeed only spreads keys over slots: no order that anybody sees depends on it.
+var hashSeed = maphash.MakeSeed()
+
+// Table gives the id of the state table.
+func (d *Delta) Table() TableID { return d.table }
+
+// Len gives the number of keys that the delta sets or deletes.
+func (d *Delta) Len() int { return d.n }
+
+// Bytes gives the size of its keys and values.
+func (d *Delta) Bytes() int64 { return d.bytes }
+
+func (d *Delta) at(i uint32) *dirtyEntry { return &d.pages[i/dirtyPage][i%dirtyPage] }
+
+func (d *Delta) bytesAt(ref uint64, n uint32) []byte {
+	off := uint32(ref)
+	return d.chunks[ref>>32][off : off+n : off+n]
+}
+
+func (d *Delta) keyOf(e *dirtyEntry) []byte { return d.bytesAt(e.key, e.klen) }
+
+func (d *Delta) valueOf(e *dirtyEntry) []byte {
+	if e.vlen == tombstone {
+		return nil
+	}
+	return d.bytesAt(e.val, e.vlen)
+}
+
+// alloc gives n bytes in a chunk and their reference.
+func (d *Delta) alloc(n int) ([]byte, uint64) {
+	if n > d.free || len(d.chunks) == 0 {
+		size := dirtyMinChunk
+		if c := len(d.chunks); c > 0 {
+			size = min(2*len(d.chunks[c-1]), dirtyMaxChunk)
+		}
+		d.chunks = append(d.chunks, make([]byte, max(size, n)))
+		d.free = max(size, n)
+	}
+	c := len(d.chunks) - 1
+	off := len(d.chunks[c]) - d.free
+	d.free -= n
+	return d.chunks[c][off : off+n : off+n], uint64(c)<<32 | uint64(off)
+}
+
+// find gives the number of key's entry, or the free slot where it belongs.
+func (d *Delta) find(key []byte, hash uint32) (i uint32, slot uint32, ok bool) {
+	mask := uint32(len(d.slots) - 1)
+	for s := hash & mask; ; s = (s + 1) & mask {
+		n := d.slots[s]
+		if n == 0 {
+			return 0, s, false
+		}
+		e := d.at(n - 1)
+		if e.hash == hash && bytes.Equal(d.keyOf(e), key) {
+			return n - 1, s, true
+		}
+	}
+}
+
+func (d *Delta) get(key []byte) (*dirtyEntry, bool) {
+	if d.n == 0 {
+		return nil, false
+	}
+	i, _, ok := d.find(key, uint32(maphash.Bytes(hashSeed, key)))
+	if !ok {
+		return nil, false
+	}
+	return d.at(i), true
+}
+
+// put sets key to val, or marks it deleted.
+func (d *Delta) put(key, val []byte, del bool) {
+	if 4*(d.n+1) > 3*len(d.slots) {
+		d.grow()
+	}
+	hash := uint32(maphash.Bytes(hashSeed, key))
+	i, slot, ok := d.find(key, hash)
+	if !ok {
+		i = uint32(d.n)
+		if d.n%dirtyPage == 0 {
+			d.pages = append(d.pages, nil)
+		}
+		p := &d.pages[len(d.pages)-1]
+		if d.n >= dirtyPage && *p == nil {
+			*p = make([]dirtyEntry, 0, dirtyPage)
+		}
+		kb, ref := d.alloc(len(key))
+		copy(kb, key)
+		*p = append(*p, dirtyEntry{key: ref, klen: uint32(len(key)), vlen: tombstone, hash: hash})
+		d.slots[slot] = i + 1
+		d.n++
+		d.bytes += int64(len(key))
+		if d.ordered != nil {
+			d.ordered.Set(i)
+		}
+	}
+	e := d.at(i)
+	if e.vlen != tombstone {
+		d.bytes -= int64(e.vlen)
+	}
+	if del {
+		e.vlen = tombstone
+		return
+	}
+	d.bytes += int64(len(val))
+	if len(val) > int(e.room) {
+		_, e.val = d.alloc(len(val))
+		e.room = uint32(len(val))
+	}
+	e.vlen = uint32(len(val))
+	copy(d.bytesAt(e.val, e.vlen), val)
+}
+
+func (d *Delta) grow() {
+	d.slots = make([]uint32, max(2*len(d.slots), dirtyMinSlots))
+	mask := uint32(len(d.slots) - 1)
+	for i := range uint32(d.n) {
+		s := d.at(i).hash & mask
+		for d.slots[s] != 0 {
+			s = (s + 1) & mask
+		}
+		d.slots[s] = i + 1
+	}
+}
+
+// probeEntry is an entry number that stands for the key probe, to search the ordered tree.
+const probeEntry = ^uint32(0)
+
+func (d *Delta) less(a, b uint32) bool { return bytes.Compare(d.keyNo(a), d.keyNo(b)) < 0 }
+
+func (d *Delta) keyNo(i uint32) []byte {
+	if i == probeEntry {
+		return d.probe
+	}
+	return d.keyOf(d.at(i))
+}
+
+// order builds the tree that scans of a delta under change use.
+func (d *Delta) order() {
+	if d.ordered != nil {
+		return
+	}
+	d.ordered = btree.NewBTreeGOptions(d.less, btree.Options{NoLocks: true})
+	for i := range uint32(d.n) {
+		d.ordered.Set(i)
+	}
+}
+
+// inOrder gives the entry numbers by key of a delta that does not change any more. The committer
+// and the owner of the table may both ask.
+func (d *Delta) inOrder() []uint32 {
+	d.sortOnce.Do(func() {
+		d.sorted = make([]uint32, 0, d.n)
+		if d.ordered != nil {
+			d.ordered.Scan(func(i uint32) bool {
+				d.sorted = append(d.sorted, i)
+				return true
+			})
+			return
+		}
+		for i := range uint32(d.n) {
+			d.sorted = append(d.sorted, i)
+		}
+		slices.SortFunc(d.sorted, func(a, b uint32) int {
+			return bytes.Compare(d.keyOf(d.at(a)), d.keyOf(d.at(b)))
+		})
+	})
+	return d.sorted
+}
+
+// writeTo adds the delta to a batch, in key order.
+func (d *Delta) writeTo(b *pebble.Batch) error {
+	for _, i := range d.inOrder() {
+		e := d.at(i)
+		if err := putBatch(b, d.table, d.keyOf(e), d.valueOf(e), e.vlen == tombstone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putBatch adds one key of a table to a batch without making a copy of its own.
+func putBatch(b *pebble.Batch, id TableID, key, val []byte, del bool) error {
+	if del {
+		op := b.DeleteDeferred(tablePrefixLen + len(key))
+		copy(op.Key, appendTablePrefix(op.Key[:0], id))
+		copy(op.Key[tablePrefixLen:], key)
+		return op.Finish()
+	}
+	op := b.SetDeferred(tablePrefixLen+len(key), len(val))
+	appendTablePrefix(op.Key[:0], id)
+	copy(op.Key[tablePrefixLen:], key)
+	copy(op.Value, val)
+	return op.Finish()
+}
+
+// sortedCursor walks an immutable delta from lo up to hi.
+type sortedCursor struct {
+	d      *Delta
+	idx    []uint32
+	hi     []byte
+	e      *dirtyEntry
+	curKey []byte
+}
+
+func newSortedCursor(d *Delta, lo, hi []byte) *sortedCursor {
+	idx := d.inOrder()
+	n, _ := slices.BinarySearchFunc(idx, lo, func(i uint32, lo []byte) int {
+		return bytes.Compare(d.keyOf(d.at(i)), lo)
+	})
+	return &sortedCursor{d: d, idx: idx[n:], hi: hi}
+}
+
+func (c *sortedCursor) next() bool {
+	if len(c.idx) == 0 {
+		return false
+	}
+	c.e = c.d.at(c.idx[0])
+	c.idx = c.idx[1:]
+	c.curKey = c.d.keyOf(c.e)
+	return c.hi == nil || bytes.Compare(c.curKey, c.hi) < 0
+}
+
+func (c *sortedCursor) key() []byte   { return c.curKey }
+func (c *sortedCursor) value() []byte { return c.d.valueOf(c.e) }
+func (c *sortedCursor) deleted() bool { return c.e.vlen == tombstone }

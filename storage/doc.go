@@ -1,0 +1,33 @@
+// Package storage keeps Weir's durable state. It is Pebble and a log of its own behind four ideas,
+// and no other package knows what is underneath:
+//
+//   - A StateTable is the private state of one operator instance: bytes to bytes, one owner, no
+//     versions. Changes are buffered and handed over as a Delta at a checkpoint.
+//   - An Arrangement is the state of a table, a view or an index: sorted, versioned by epoch,
+//     written by its owner and read by many.
+//   - The Log makes writes durable before they are acknowledged, with one fsync for all who wait.
+//   - The key codec (package keycodec) turns SQL values into bytes whose order is SQL's.
+//
+// # How a checkpoint becomes durable
+//
+// Nothing uncommitted is ever written to Pebble. Between two checkpoints all changes are in
+// memory, and in the log where they came from a client. Store.Commit writes everything that
+// belongs to a checkpoint (deltas of state tables, deltas of arrangements up to the epoch, the
+// caller's metadata, the log position that is no longer needed, range deletes of dropped tables)
+// as one synced Pebble batch. After a crash the newest checkpoint is therefore complete, and the
+// log holds every acknowledged record that came after it.
+//
+// # How a version is read
+//
+// A version of an arrangement at epoch E is an LSM in small: the base (a Pebble snapshot taken
+// right after a commit, shared by all arrangements and counted by reference), the frozen deltas
+// of checkpoints that are sealed but not committed, and the root of the copy-on-write tree at E.
+// Reading takes no lock. When a checkpoint commits, versions at or after it move to the new base
+// and lose the deltas that it contains; older versions keep what they had until nobody pins them.
+//
+// # Files
+//
+// The data directory holds WEIR_FORMAT (the version of all of this), LOCK, state/ (Pebble) and
+// log/ (segments of the log). All access goes through a vfs.FS, so that tests can run on a
+// simulated disk that loses what was not synced, or fails.
+package storage

@@ -1,0 +1,100 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+)
+
+// engineError is an error after which Pebble cannot go on. Pebble reports it to its logger and
+// expects not to get control back.
+type engineError struct{ msg string }
+
+func (e *engineError) Error() string { return ErrFailed.Error() + ": " + e.msg }
+
+func (e *engineError) Is(target error) bool { return target == ErrFailed }
+
+// engineLogger passes Pebble's messages on and turns a fatal one into a panic that Commit
+// recovers from. In a goroutine of Pebble's own nothing recovers: the process ends, and the next
+// start recovers the state, which is what a fatal error asks for.
+type engineLogger struct{ s *Store }
+
+func (l engineLogger) Infof(format string, args ...any) {
+	l.s.cfg.Logger.Debug("pebble", "message", lazyf{format, args})
+}
+
+func (l engineLogger) Errorf(format string, args ...any) {
+	l.s.cfg.Logger.Error("pebble", "message", lazyf{format, args})
+}
+
+func (l engineLogger) Fatalf(format string, args ...any) {
+	e := &engineError{msg: fmt.Sprintf(format, args...)}
+	l.s.failure.CompareAndSwap(nil, e)
+	l.s.cfg.Logger.Error("pebble failed", "message", e.msg)
+	panic(e)
+}
+
+// lazyf is a message that is formatted only when it is written.
+type lazyf struct {
+	format string
+	args   []any
+}
+
+func (l lazyf) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf(l.format, l.args...)) }
+
+// eventListener reports what the engine does in the background at level debug, and what goes
+// wrong above it.
+func eventListener(log *slog.Logger) *pebble.EventListener {
+	ctx := context.Background()
+	debug := func(event string, args ...any) {
+		if log.Enabled(ctx, slog.LevelDebug) {
+			log.Debug(event, args...)
+		}
+	}
+	return &pebble.EventListener{
+		BackgroundError: func(err error) { log.Error("storage background error", "error", err) },
+		DataCorruption: func(i pebble.DataCorruptionInfo) {
+			log.Error("storage data corruption", "path", i.Path, "error", i.Details)
+		},
+		FlushEnd: func(i pebble.FlushInfo) {
+			debug("storage flush", "job", i.JobID, "reason", i.Reason, "duration", i.TotalDuration, "error", i.Err)
+		},
+		CompactionEnd: func(i pebble.CompactionInfo) {
+			debug("storage compaction", "job", i.JobID, "reason", i.Reason, "duration", i.TotalDuration, "error", i.Err)
+		},
+		WriteStallBegin: func(i pebble.WriteStallBeginInfo) {
+			log.Warn("storage write stall begins", "reason", i.Reason)
+		},
+		WriteStallEnd: func() { log.Warn("storage write stall ends") },
+	}
+}
+
+func openPebble(s *Store) (*pebble.DB, error) {
+	opts := &pebble.Options{
+		FS:                          s.cfg.FS,
+		Logger:                      engineLogger{s},
+		EventListener:               eventListener(s.cfg.Logger),
+		FormatMajorVersion:          pebble.FormatNewest,
+		CacheSize:                   s.cfg.CacheBytes,
+		MemTableSize:                uint64(s.cfg.MemTableBytes),
+		MemTableStopWritesThreshold: 6,
+		// Checkpoints arrive in bursts: compact early and stall late. With the defaults half the
+		// checkpoints of a million keys a second stall for seconds.
+		L0CompactionThreshold:      2,
+		L0StopWritesThreshold:      40,
+		CompactionConcurrencyRange: func() (lower, upper int) { return 1, 2 },
+		MaxOpenFiles:               1000,
+		BytesPerSync:               1 << 20,
+	}
+	for i := range opts.Levels {
+		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		opts.Levels[i].BlockSize = 16 << 10
+	}
+	opts.EnsureDefaults()
+	// A range delete frees its space soon, not when its level happens to be compacted.
+	opts.FlushDelayDeleteRange = 0
+	return pebble.Open(s.cfg.FS.PathJoin(s.cfg.Dir, stateDir), opts)
+}

@@ -1,0 +1,116 @@
+package storage
+
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/tidwall/btree"
+)
+
+// entry is a key with its value, or a tombstone, in an overlay tree. Key and value lie one after
+// the other in an arena, so that an entry is 16 bytes with one pointer: copying a tree node
+// (which copy-on-write does all the time) moves a quarter of what two slices would, and the
+// garbage collector has one word a row to look at. The bytes never change.
+type entry struct {
+	p    *byte
+	klen uint32
+	vlen uint32 // tombstone, or the value's length
+}
+
+// tombstone in vlen marks a deleted key.
+const tombstone = ^uint32(0)
+
+func (e entry) deleted() bool { return e.vlen == tombstone }
+
+func (e entry) key() []byte { return unsafe.Slice(e.p, e.klen) }
+
+func (e entry) value() []byte {
+	if e.vlen == tombstone {
+		return nil
+	}
+	return unsafe.Slice(e.p, int(e.klen)+int(e.vlen))[e.klen:]
+}
+
+// searchEntry makes an entry that compares like key; it must not outlive the call.
+func searchEntry(key []byte) entry {
+	return entry{p: unsafe.SliceData(key), klen: uint32(len(key)), vlen: tombstone}
+}
+
+func entryLess(a, b entry) bool { return bytes.Compare(a.key(), b.key()) < 0 }
+
+// Arena chunks grow from the first to the last of these sizes: most tables are small.
+const (
+	minChunk = 512
+	maxChunk = 128 << 10
+)
+
+// arena hands out bytes that live as long as something points into their chunk.
+type arena struct {
+	free []byte
+	next int
+}
+
+func (a *arena) alloc(n int) []byte {
+	if n > len(a.free) {
+		if a.next < minChunk {
+			a.next = minChunk
+		}
+		if n > a.next/2 {
+			// A large value gets memory of its own, which dies with it.
+			return make([]byte, n)
+		}
+		a.free = make([]byte, a.next)
+		if a.next < maxChunk {
+			a.next *= 2
+		}
+	}
+	b := a.free[:n:n]
+	a.free = a.free[n:]
+	return b
+}
+
+func (a *arena) entry(key, val []byte, del bool) entry {
+	if del {
+		val = nil
+	}
+	b := a.alloc(len(key) + len(val))
+	copy(b, key)
+	copy(b[len(key):], val)
+	e := entry{p: unsafe.SliceData(b), klen: uint32(len(key)), vlen: uint32(len(val))}
+	if del {
+		e.vlen = tombstone
+	}
+	return e
+}
+
+// layer is a sorted overlay of entries. It is changed under its arrangement's lock until it is
+// frozen, and never afterwards.
+type layer struct {
+	tree *btree.BTreeG[entry]
+	// bytes is the size of the live keys and values: what writing the layer costs.
+	bytes int64
+}
+
+func newLayer() *layer {
+	return &layer{tree: btree.NewBTreeGOptions(entryLess, btree.Options{NoLocks: true})}
+}
+
+func (l *layer) set(e entry) {
+	l.bytes += int64(e.klen)
+	if e.vlen != tombstone {
+		l.bytes += int64(e.vlen)
+	}
+	if old, ok := l.tree.Set(e); ok {
+		l.bytes -= int64(old.klen)
+		if old.vlen != tombstone {
+			l.bytes -= int64(old.vlen)
+		}
+	}
+}
+
+func (l *layer) get(key []byte) (entry, bool) { return l.tree.Get(searchEntry(key)) }
+
+func (l *layer) len() int { return l.tree.Len() }
+
+// copy gives a layer that later changes of l do not reach, in constant time.
+func (l *layer) copy() *layer { return &layer{tree: l.tree.Copy(), bytes: l.bytes} }

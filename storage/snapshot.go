@@ -1,0 +1,123 @@
+package storage
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Snapshot is all arrangements as they were at one epoch. Any number of goroutines may read it
+// until it is released.
+type Snapshot struct {
+	s     *Store
+	epoch Epoch
+
+	mu       sync.Mutex
+	released bool
+	tables   []*Version // the ones asked for; they hold references to their bases
+}
+
+// Snapshot pins epoch, which must be the completed one or one that is pinned already; the error
+// is ErrEpochGone otherwise. The snapshot must be released.
+func (s *Store) Snapshot(epoch Epoch) (*Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if epoch != s.completed && s.pins[epoch] == 0 {
+		return nil, fmt.Errorf("snapshot at epoch %d, newest complete epoch is %d: %w", epoch, s.completed, ErrEpochGone)
+	}
+	return s.pin(epoch), nil
+}
+
+// Latest pins the newest completed epoch.
+func (s *Store) Latest() (*Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	return s.pin(s.completed), nil
+}
+
+func (s *Store) pin(epoch Epoch) *Snapshot {
+	s.pins[epoch]++
+	if s.pins[epoch] == 1 {
+		i, _ := slices.BinarySearch(s.pinned, epoch)
+		s.pinned = slices.Insert(slices.Clone(s.pinned), i, epoch)
+	}
+	return &Snapshot{s: s, epoch: epoch}
+}
+
+// unpin gives back one pin and says whether versions may have become free.
+func (s *Store) unpin(epoch Epoch) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pins[epoch]--; s.pins[epoch] > 0 {
+		return false
+	}
+	delete(s.pins, epoch)
+	i, _ := slices.BinarySearch(s.pinned, epoch)
+	s.pinned = slices.Delete(slices.Clone(s.pinned), i, i+1)
+	return epoch < s.completed && !s.closed
+}
+
+// Epoch gives the snapshot's epoch.
+func (sn *Snapshot) Epoch() Epoch { return sn.epoch }
+
+// Table gives the version of table id. It belongs to the snapshot: it needs no Release and must
+// not be used after the snapshot's. A table that was dropped, or did not exist yet, is empty.
+func (sn *Snapshot) Table(id TableID) *Version {
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	if sn.released {
+		panic("storage: table of a released snapshot")
+	}
+	for _, v := range sn.tables {
+		if v.l.id == id {
+			return v
+		}
+	}
+	v := &Version{l: sn.s.layersAt(id, sn.epoch), epoch: sn.epoch}
+	sn.tables = append(sn.tables, v)
+	return v
+}
+
+// layersAt gives the content of table id at a pinned epoch, with a reference to its base.
+func (s *Store) layersAt(id TableID, epoch Epoch) layers {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.arrangements[id]; a != nil {
+		a.mu.RLock()
+		defer a.mu.RUnlock()
+		if a.dropped == 0 || epoch < a.dropped {
+			sv, ok := a.at(epoch)
+			if !ok {
+				panic(fmt.Sprintf("storage: table %d has no version at the pinned epoch %d", id, epoch))
+			}
+			sv.base.ref()
+			return sv.layers
+		}
+	}
+	// Nobody has changed the table since the store was opened, or it is dropped: what is
+	// committed is what the reader sees.
+	return layers{id: id, base: s.base.ref()}
+}
+
+// Release gives the snapshot back. It may be called again.
+func (sn *Snapshot) Release() {
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	if sn.released {
+		return
+	}
+	sn.released = true
+	for _, v := range sn.tables {
+		v.l.base.unref()
+	}
+	sn.tables = nil
+	if sn.s.unpin(sn.epoch) {
+		sn.s.sweep()
+	}
+}

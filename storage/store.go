@@ -1,0 +1,322 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Config says where and how a store keeps its data. Dir is required; the zero value of every
+// other field means its default.
+type Config struct {
+	// Dir is the data directory; Open creates it.
+	Dir string
+	// FS is the file system; nil means the disk.
+	FS vfs.FS
+	// Logger gets the store's events; nil means none.
+	Logger *slog.Logger
+	// CacheBytes is the size of the cache of Pebble's blocks. Default 64 MiB.
+	CacheBytes int64
+	// MemTableBytes is the size of Pebble's memtable. Default 32 MiB.
+	MemTableBytes int64
+	// LogSegmentBytes is the size at which the log starts a new segment. Default 64 MiB.
+	LogSegmentBytes int64
+	// ReserveBytes is disk space that the log leaves free, so that a checkpoint, which frees
+	// space, can still be written when the disk is full. Default 64 MiB. Negative means none.
+	ReserveBytes int64
+}
+
+func (c *Config) validate() error {
+	if c.Dir == "" {
+		return errors.New("storage: no data directory given")
+	}
+	if c.FS == nil {
+		c.FS = vfs.Default
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.CacheBytes == 0 {
+		c.CacheBytes = 64 << 20
+	}
+	if c.MemTableBytes == 0 {
+		c.MemTableBytes = 32 << 20
+	}
+	if c.LogSegmentBytes == 0 {
+		c.LogSegmentBytes = 64 << 20
+	}
+	if c.ReserveBytes == 0 {
+		c.ReserveBytes = 64 << 20
+	}
+	if c.CacheBytes < 0 || c.MemTableBytes < 0 || c.LogSegmentBytes < 0 {
+		return errors.New("storage: negative size in configuration")
+	}
+	return nil
+}
+
+// Store is an open data directory. Its methods may be called by any goroutine.
+type Store struct {
+	cfg  Config
+	lock io.Closer
+	db   *pebble.DB
+	log  *Log
+
+	// commitMu lets one Commit, Retain or Close in.
+	commitMu sync.Mutex
+
+	// mu guards what follows. It is taken before an arrangement's lock, never after.
+	mu           sync.Mutex
+	closed       bool
+	arrangements map[TableID]*Arrangement
+	// base is the newest committed state; the store holds a reference.
+	base *base
+	// completed is the newest epoch that is complete on all actors, or the checkpoint that the
+	// store was opened at.
+	completed Epoch
+	// pins counts the snapshots that are open at each epoch.
+	pins map[Epoch]int
+	// pinned are the keys of pins, sorted; replaced, never changed.
+	pinned []Epoch
+	// checkpoint is the newest committed one. Invariant: it is what Pebble holds.
+	checkpoint CheckpointInfo
+
+	// failure is set when the engine has failed for good.
+	failure atomic.Pointer[engineError]
+}
+
+// CheckpointInfo describes a committed checkpoint; the zero value is the empty store's.
+type CheckpointInfo struct {
+	// Epoch is the checkpoint's epoch.
+	Epoch Epoch
+	// LogPos is the last log record whose effect is part of the checkpoint: replay goes on after
+	// it.
+	LogPos LogPos
+}
+
+// Names of system records.
+var checkpointKey = []byte{kindSystem, 'c'}
+
+// Open opens the data directory, creates what is missing and recovers: the store is then at its
+// newest committed checkpoint, and Log().Replay gives the records after it. It refuses a
+// directory that another store has open, and one whose format it does not know.
+func Open(cfg Config) (_ *Store, err error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &Store{
+		cfg:          cfg,
+		arrangements: map[TableID]*Arrangement{},
+		pins:         map[Epoch]int{},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(*engineError)
+			if !ok {
+				panic(r)
+			}
+			err = e
+		}
+		if err != nil {
+			if s.db != nil {
+				err = errors.Join(err, s.db.Close())
+			}
+			if s.lock != nil {
+				s.lock.Close()
+			}
+		}
+	}()
+	if err := mkdirAll(cfg.FS, cfg.Dir); err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", cfg.Dir, err)
+	}
+	if s.lock, err = lockDir(cfg.FS, cfg.Dir); err != nil {
+		return nil, err
+	}
+	if err := checkFormat(cfg.FS, cfg.Dir); err != nil {
+		return nil, err
+	}
+	if s.db, err = openPebble(s); err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", cfg.Dir, err)
+	}
+	if s.checkpoint, err = s.readCheckpoint(); err != nil {
+		return nil, err
+	}
+	s.completed = s.checkpoint.Epoch
+	s.log, err = openLog(logConfig{
+		dir: cfg.FS.PathJoin(cfg.Dir, "log"), fs: cfg.FS, logger: cfg.Logger,
+		segmentBytes: cfg.LogSegmentBytes, reserveBytes: cfg.ReserveBytes,
+		checkpoint: s.checkpoint.LogPos,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.base = s.newBase()
+	cfg.Logger.Info("storage opened", "dir", cfg.Dir, "checkpoint", uint64(s.checkpoint.Epoch),
+		"log_after", uint64(s.checkpoint.LogPos), "log_end", uint64(s.log.End()))
+	return s, nil
+}
+
+func (s *Store) newBase() *base {
+	return newBase(s.db, func(err error) {
+		s.cfg.Logger.Error("storage: closing a snapshot", "error", err)
+	})
+}
+
+// Close ends the store. Snapshots, versions and iterators must be released before; what is not
+// committed is lost, except for what is in the log.
+func (s *Store) Close() error {
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	arrs := s.arrangements
+	s.arrangements = nil
+	s.mu.Unlock()
+
+	err := s.log.close()
+	for _, a := range arrs {
+		a.mu.Lock()
+		for _, v := range a.versions {
+			v.base.unref()
+		}
+		a.versions = nil
+		a.base.unref()
+		a.mu.Unlock()
+	}
+	s.base.unref()
+	if f := s.failure.Load(); f != nil {
+		// A failed engine holds locks that its Close waits for. Its files are consistent: the
+		// next Open recovers from them.
+		return errors.Join(err, f, s.lock.Close())
+	}
+	return errors.Join(err, s.db.Close(), s.lock.Close())
+}
+
+// Log gives the durable log.
+func (s *Store) Log() *Log { return s.log }
+
+// Checkpoint gives the newest committed checkpoint.
+func (s *Store) Checkpoint() CheckpointInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.checkpoint
+}
+
+func (s *Store) readCheckpoint() (CheckpointInfo, error) {
+	v, closer, err := s.db.Get(checkpointKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return CheckpointInfo{}, nil
+	}
+	if err != nil {
+		return CheckpointInfo{}, err
+	}
+	defer closer.Close()
+	if len(v) != 16 {
+		return CheckpointInfo{}, fmt.Errorf("data directory %s: checkpoint record has %d bytes, not 16", s.cfg.Dir, len(v))
+	}
+	return CheckpointInfo{
+		Epoch:  Epoch(binary.BigEndian.Uint64(v)),
+		LogPos: LogPos(binary.BigEndian.Uint64(v[8:])),
+	}, nil
+}
+
+func (c CheckpointInfo) encode() []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(c.Epoch)), uint64(c.LogPos))
+}
+
+// Meta gives the committed metadata under key.
+func (s *Store) Meta(key []byte) (val []byte, ok bool, err error) {
+	v, closer, err := s.db.Get(append([]byte{kindMeta}, key...))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return slices.Clone(v), true, closer.Close()
+}
+
+// ScanMeta calls fn for the committed metadata whose keys have the given prefix, in key order. fn
+// must not keep k and v.
+func (s *Store) ScanMeta(prefix []byte, fn func(k, v []byte) error) error {
+	lo := append([]byte{kindMeta}, prefix...)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: PrefixEnd(lo)})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := fn(it.Key()[1:], it.Value()); err != nil {
+			it.Close()
+			return err
+		}
+	}
+	return it.Close()
+}
+
+// Arrangement gives the arrangement of table id; there is one object per id, made on first use.
+func (s *Store) Arrangement(id TableID) *Arrangement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		panic("storage: arrangement of a closed store")
+	}
+	a := s.arrangements[id]
+	if a == nil {
+		a = newArrangement(s, id, s.base)
+		s.arrangements[id] = a
+	}
+	return a
+}
+
+// readers gives what decides which versions are kept. The slice is sorted and never changes.
+func (s *Store) readers() (completed Epoch, pins []Epoch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.completed, s.pinned
+}
+
+// SetCompleted says that epoch is complete on all actors: every arrangement has sealed it. New
+// snapshots are at this epoch, and versions below it are released when nobody pins them. Epochs
+// must not shrink; a smaller one is ignored.
+func (s *Store) SetCompleted(epoch Epoch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.completed = max(s.completed, epoch)
+}
+
+// Completed gives the newest completed epoch.
+func (s *Store) Completed() Epoch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.completed
+}
+
+// sweep releases the versions of all arrangements that nobody can ask for.
+func (s *Store) sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, a := range s.arrangements {
+		a.mu.Lock()
+		a.collect(s.completed, s.pinned)
+		if a.dropped != 0 && a.dropped <= s.completed && (len(s.pinned) == 0 || s.pinned[0] >= a.dropped) {
+			for _, v := range a.versions {
+				v.base.unref()
+			}
+			a.versions = nil
+			a.base.unref()
+			delete(s.arrangements, id)
+		}
+		a.mu.Unlock()
+	}
+}
