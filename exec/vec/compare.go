@@ -30,11 +30,11 @@ func EqualAt(v *Vector, i int, w *Vector, j int) bool {
 		a, b := v.Float[i], w.Float[j]
 		return a == b || a != a && b != b
 	case types.PhysStr:
-		return equalStr(v.Type.Kind, v.Str[i], w.Str[j])
+		return equalStr(v.Type, v.Str[i], w.Str[j])
 	case types.PhysDec:
-		return compareDecimal(v.Dec[i], w.Dec[j]) == 0
+		return v.Dec[i].Cmp(w.Dec[j]) == 0
 	default:
-		return compareSpan(v.Span[i], w.Span[j]) == 0
+		return v.Span[i].Cmp(w.Span[j]) == 0
 	}
 }
 
@@ -47,13 +47,13 @@ func CompareAt(v *Vector, i int, w *Vector, j int) int {
 	case types.PhysInt:
 		return cmp.Compare(v.Int[i], w.Int[j])
 	case types.PhysFloat:
-		return compareFloat(v.Float[i], w.Float[j])
+		return types.CompareFloat(v.Float[i], w.Float[j])
 	case types.PhysStr:
-		return compareStr(v.Type.Kind, v.Str[i], w.Str[j])
+		return compareStr(v.Type, v.Str[i], w.Str[j])
 	case types.PhysDec:
-		return compareDecimal(v.Dec[i], w.Dec[j])
+		return v.Dec[i].Cmp(w.Dec[j])
 	default:
-		return compareSpan(v.Span[i], w.Span[j])
+		return v.Span[i].Cmp(w.Span[j])
 	}
 }
 
@@ -63,13 +63,13 @@ func CompareDatum(t types.Type, a, b types.Datum) int {
 	case types.PhysBool, types.PhysInt:
 		return cmp.Compare(a.I, b.I)
 	case types.PhysFloat:
-		return compareFloat(a.F, b.F)
+		return types.CompareFloat(a.F, b.F)
 	case types.PhysStr:
-		return compareStr(t.Kind, a.S, b.S)
+		return compareStr(t, a.S, b.S)
 	case types.PhysDec:
-		return compareDecimal(a.Dec, b.Dec)
+		return a.Dec.Cmp(b.Dec)
 	default:
-		return compareSpan(a.Span, b.Span)
+		return a.Span.Cmp(b.Span)
 	}
 }
 
@@ -146,19 +146,20 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-func compareFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	case a == b:
-		return 0
-	case a != a && b != b:
-		return 0
-	case a != a:
-		return 1
+// SameAt tells whether value i of v and value j of w are the same to the last bit (see SameDatum).
+func SameAt(v *Vector, i int, w *Vector, j int) bool {
+	vn, wn := v.Nulls.Get(i), w.Nulls.Get(j)
+	if vn || wn {
+		return vn == wn
+	}
+	switch v.Type.Phys() {
+	case types.PhysBool:
+		return v.Bool[i] == w.Bool[j]
+	case types.PhysInt:
+		return v.Int[i] == w.Int[j]
+	case types.PhysStr:
+		return v.Str[i] == w.Str[j]
 	default:
-		return -1
+		return SameDatum(v.Type, v.Datum(i), w.Datum(j))
 	}
 }

@@ -100,20 +100,26 @@ func hashColumn(v *Vector, dst []uint64) {
 			dst[i] = foldNull(v, i, floatBits(x), dst[i])
 		}
 	case types.PhysStr:
-		norm := normalise(v.Type.Kind)
-		for i, s := range v.Str[:n] {
-			if norm != nil {
-				s = norm(s)
+		if complexString(v.Type.Kind) {
+			for i, s := range v.Str[:n] {
+				var x uint64
+				if !v.Nulls.Get(i) {
+					x = types.Hash(v.Type, types.DStr(s))
+				}
+				dst[i] = foldNull(v, i, x, dst[i])
 			}
+			return
+		}
+		for i, s := range v.Str[:n] {
 			dst[i] = foldNull(v, i, hashString(s), dst[i])
 		}
 	case types.PhysDec:
 		for i := range v.Dec[:n] {
-			dst[i] = foldNull(v, i, hashDecimal(v.Dec[i]), dst[i])
+			dst[i] = foldNull(v, i, v.Dec[i].Hash(), dst[i])
 		}
 	case types.PhysInterval:
 		for i, x := range v.Span[:n] {
-			dst[i] = foldNull(v, i, hashSpan(x), dst[i])
+			dst[i] = foldNull(v, i, x.Hash(), dst[i])
 		}
 	}
 }

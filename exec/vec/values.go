@@ -1,8 +1,6 @@
 package vec
 
 import (
-	"cmp"
-	"math/bits"
 	"strings"
 
 	"github.com/weirdb/weir/sql/types"
@@ -11,68 +9,29 @@ import (
 // This file says what equality, order and hash mean for the types whose values have several
 // representations of one value.
 
-// normalise gives the function that maps strings of kind k to one representative of those equal to
-// it, or nil if equality is equality of bytes.
-func normalise(k types.Kind) func(string) string {
+// complexString tells whether equality of strings of kind k is something other than equality of bytes.
+func complexString(k types.Kind) bool {
 	switch k {
-	case types.Char:
-		return trimBlanks
+	case types.Char, types.Jsonb, types.Array, types.Record:
+		return true
 	default:
-		return nil
+		return false
 	}
 }
 
-func trimBlanks(s string) string { return strings.TrimRight(s, " ") }
-
-func equalStr(k types.Kind, a, b string) bool {
-	switch k {
-	case types.Char:
-		return trimBlanks(a) == trimBlanks(b)
-	default:
-		return a == b
+func equalStr(t types.Type, a, b string) bool {
+	if a == b {
+		return true
 	}
+	return complexString(t.Kind) && types.Compare(t, types.DStr(a), types.DStr(b)) == 0
 }
 
-func compareStr(k types.Kind, a, b string) int {
-	switch k {
-	case types.Char:
-		return strings.Compare(trimBlanks(a), trimBlanks(b))
-	default:
+func compareStr(t types.Type, a, b string) int {
+	if !complexString(t.Kind) {
 		return strings.Compare(a, b)
 	}
+	return types.Compare(t, types.DStr(a), types.DStr(b))
 }
-
-// spanLength is the canonical length of an interval in microseconds, as 128 bits: a month is 30
-// days, a day 24 hours.
-func spanLength(s types.Span) (hi int64, lo uint64) {
-	const day = 24 * 3600 * 1000000
-	days := int64(s.Months)*30 + int64(s.Days)
-	h, l := bits.Mul64(uint64(days), day)
-	if days < 0 {
-		h -= day // the sign extension of days times day
-	}
-	l, carry := bits.Add64(l, uint64(s.Micros), 0)
-	h, _ = bits.Add64(h, uint64(s.Micros>>63), carry)
-	return int64(h), l
-}
-
-func compareSpan(a, b types.Span) int {
-	ah, al := spanLength(a)
-	bh, bl := spanLength(b)
-	if ah != bh {
-		return cmp.Compare(ah, bh)
-	}
-	return cmp.Compare(al, bl)
-}
-
-func hashSpan(s types.Span) uint64 {
-	hi, lo := spanLength(s)
-	return mix(lo^hashK3, uint64(hi)^hashK2)
-}
-
-func compareDecimal(a, b types.Decimal) int { return a.Cmp(b) }
-
-func hashDecimal(d types.Decimal) uint64 { return d.Hash() }
 
 func sameDecimal(a, b types.Decimal) bool {
 	ac, as, aok := a.Small()
