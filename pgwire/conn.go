@@ -136,7 +136,9 @@ func (c *conn) serve() {
 	}
 	if e := (*sqlerr.Error)(nil); errors.As(err, &e) {
 		c.fatal(e)
+		return
 	}
+	c.lastWords()
 }
 
 // step handles one message. An error ends the connection: an *sqlerr.Error is reported as FATAL.
@@ -260,10 +262,10 @@ func (c *conn) wait() error {
 		case err == nil:
 			return nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
-			c.lost = &lostError{err}
 			if errors.Is(err, io.EOF) {
-				c.lost = errQuit
+				return errQuit // it may still read
 			}
+			c.lost = &lostError{err}
 			return c.lost
 		case limit > 0 && !time.Now().Before(end):
 			return limitErr
@@ -381,12 +383,17 @@ func (c *conn) kill(err *sqlerr.Error, grace time.Duration) {
 	c.endBase(c.term.Load())
 }
 
-// fatal sends err as the last message. It waits for the client only briefly.
+// fatal sends err as the last message.
 func (c *conn) fatal(err *sqlerr.Error) {
 	c.rows.abandonRow()
 	c.srv.stats.Errors.Add(1)
 	c.log.Info("connection ends", "pid", c.pid, "code", string(err.Code), "err", err.Message)
 	c.errorResponse(sevFatal, err, "")
+	c.lastWords()
+}
+
+// lastWords writes what is left in the output buffer. It waits for the client only briefly.
+func (c *conn) lastWords() {
 	c.mu.Lock()
 	if !c.killed {
 		c.killed = true

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -193,6 +192,8 @@ type fakeStatement struct {
 	exprs  []string
 	oids   []uint32
 	params []Param
+	// wrong is what is wrong with it beyond its syntax.
+	wrong error
 	// done counts the rows that a portal has given.
 	done   int
 	closed bool
@@ -276,7 +277,7 @@ func (f *fakeSession) parse(sql string, off int) (*fakeStatement, error) {
 			case strings.HasPrefix(e, "count"):
 				name, col = "count", Column{TypeOID: 20, TypeLen: 8}
 			case strings.HasPrefix(e, "nosuch"):
-				return nil, sqlerr.New(sqlerr.UndefinedColumn, off+strings.Index(sql, e), "column %q does not exist", e)
+				st.wrong = sqlerr.New(sqlerr.UndefinedColumn, off+strings.Index(sql, e), "column %q does not exist", e)
 			}
 			if m := fakeCast.FindStringSubmatch(e); m != nil {
 				e, col = m[1], fakeTypes[m[2]]
@@ -342,6 +343,9 @@ func (f *fakeSession) Prepare(_ context.Context, sql string, oids []uint32) (Pre
 	if err := f.allowed(st); err != nil {
 		return nil, err
 	}
+	if st.wrong != nil {
+		return nil, st.wrong
+	}
 	for i, oid := range oids {
 		if oid != 0 && i < len(st.oids) {
 			st.oids[i] = oid
@@ -369,6 +373,11 @@ func (st *fakeStatement) Close() {
 }
 
 func (st *fakeStatement) Bind(_ context.Context, params []Param, formats []Format) (Portal, error) {
+	for _, e := range st.exprs {
+		if e == "1/0" {
+			return nil, divisionByZero()
+		}
+	}
 	p := *st
 	p.params, p.cols = nil, append([]Column(nil), st.cols...)
 	if st.cols == nil {
@@ -411,6 +420,9 @@ func (st *fakeStatement) execute(ctx context.Context, w ResultWriter, maxRows in
 	f := st.f
 	if err := f.allowed(st); err != nil {
 		return Result{}, err
+	}
+	if st.wrong != nil {
+		return Result{}, st.wrong
 	}
 	f.begin()
 	word, rest, _ := strings.Cut(st.sql, " ")
@@ -472,7 +484,8 @@ func (st *fakeStatement) execute(ctx context.Context, w ResultWriter, maxRows in
 		if !ok {
 			return Result{}, sqlerr.Newf(sqlerr.InvalidSQLStatementName, "prepared statement %q does not exist", rest)
 		}
-		return p.(*fakeStatement).execute(ctx, w, maxRows)
+		run := *p.(*fakeStatement)
+		return run.execute(ctx, w, maxRows)
 	case "deallocate":
 		if rest == "all" {
 			f.client.RemoveStatements()
@@ -493,16 +506,22 @@ func (st *fakeStatement) execute(ctx context.Context, w ResultWriter, maxRows in
 			return Result{}, sqlerr.Newf(sqlerr.InvalidCursorName, "cursor %q does not exist", name)
 		}
 		limit, _ := strconv.Atoi(n)
-		res, err := p.Execute(ctx, w, limit)
-		return Result{Tag: fmt.Sprintf("FETCH %d", w.Rows().Count())}, errors.Join(err, ignore(res))
+		_, err := p.Execute(ctx, w, limit)
+		return Result{Tag: fmt.Sprintf("FETCH %d", w.Rows().Count())}, err
 	case "close":
 		return Result{Tag: "CLOSE CURSOR"}, f.client.RemovePortal(rest)
+	}
+	// PostgreSQL computes constants before it runs anything.
+	for _, e := range st.exprs {
+		if e == "1/0" {
+			return Result{}, divisionByZero()
+		}
 	}
 	w.Columns(st.cols)
 	return st.query(ctx, w, maxRows)
 }
 
-func ignore(Result) error { return nil }
+func divisionByZero() error { return sqlerr.Newf(sqlerr.DivisionByZero, "division by zero") }
 
 func (st *fakeStatement) insert(rest string) (Result, error) {
 	n := 0
@@ -569,15 +588,14 @@ func (st *fakeStatement) query(ctx context.Context, w ResultWriter, maxRows int)
 		if n, _ := fmt.Sscanf(st.exprs[0], "generate_series(%d,%d)", &from, &to); n == 2 {
 			first := st.done
 			for i := from + st.done; i <= to; i++ {
-				if maxRows > 0 && st.done-first == maxRows {
-					return Result{Suspended: true}, nil
-				}
 				rows.BeginRow()
 				st.int(rows, 0, i)
 				if err := rows.EndRow(); err != nil {
 					return Result{}, err
 				}
-				st.done++
+				if st.done++; maxRows > 0 && st.done-first == maxRows {
+					return Result{Suspended: true}, nil
+				}
 			}
 			return Result{Tag: fmt.Sprintf("SELECT %d", st.done-first)}, nil
 		}
@@ -612,8 +630,6 @@ func (st *fakeStatement) query(ctx context.Context, w ResultWriter, maxRows int)
 			}
 		case strings.HasPrefix(e, "count"):
 			rows.EndValue(strconv.AppendInt(rows.BeginValue(), int64(len(st.f.rows)), 10))
-		case e == "1/0":
-			return Result{}, sqlerr.Newf(sqlerr.DivisionByZero, "division by zero")
 		default:
 			rows.Null()
 		}
@@ -648,4 +664,3 @@ func (st *fakeStatement) rowsOf(w ResultWriter, _ int, data [][]string, tag stri
 	}
 	return Result{Tag: tag}, nil
 }
-

@@ -120,7 +120,7 @@ func (c *conn) failed(err error, sql string) {
 	c.rows.abandonRow()
 	if c.lost == nil {
 		e := c.reason(err)
-		if c.term.Load() == e {
+		if c.dead == nil && c.term.Load() == e {
 			c.dead = e
 		} else {
 			c.srv.stats.Errors.Add(1)

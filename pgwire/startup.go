@@ -44,7 +44,8 @@ func (c *conn) startup() error {
 	start.Remote, start.PID = c.nc.RemoteAddr(), c.pid
 	if version&0xffff > 0 || len(refused) > 0 {
 		m := c.beginMessage('v')
-		c.rows.buf = binary.BigEndian.AppendUint32(c.rows.buf, 0)
+		// PostgreSQL sends the whole version here, not only its minor part.
+		c.rows.buf = binary.BigEndian.AppendUint32(c.rows.buf, 3<<16)
 		c.rows.buf = binary.BigEndian.AppendUint32(c.rows.buf, uint32(len(refused)))
 		for _, name := range refused {
 			c.cstring(name)

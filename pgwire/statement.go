@@ -208,6 +208,8 @@ func (r *copyReader) message() {
 		r.s.c.lost = errQuit
 		r.end(errQuit)
 	default:
+		// The client does not know that it is in COPY: nothing it sends can be trusted any more.
+		r.s.c.dead = sqlerr.Newf(sqlerr.ProtocolViolation, "terminating connection because protocol synchronization was lost")
 		r.end(sqlerr.Newf(sqlerr.ProtocolViolation, "unexpected message type 0x%02X during COPY from stdin", typ))
 	}
 }
