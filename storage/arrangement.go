@@ -43,9 +43,9 @@ type Arrangement struct {
 	// versions are the sealed versions that somebody may still ask for, oldest first. There is
 	// always one: the newest whose epoch is at most the completed one, or older than all.
 	versions []sealedVersion
-	// dropped is the epoch of the checkpoint that dropped the table, or zero. Then the head is
-	// gone, and versions stay only for readers at older epochs.
-	dropped Epoch
+	// dropped is the generation that the drop of the table began (see Store.dropGen), or zero.
+	// Then the head is gone, and versions stay only for snapshots of earlier generations.
+	dropped uint64
 
 	writers []*Writer
 	// barriers are the barriers that some writers have passed and others have not, oldest first.

@@ -123,7 +123,7 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 			d.committed.Store(true)
 		}
 	}
-	s.install(info, arrs, written, dropped)
+	s.install(info, arrs, written, len(c.DropTables) > 0, dropped)
 	if len(c.DropTables) > 0 {
 		s.freeSpace()
 	}
@@ -168,12 +168,16 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 }
 
 // install makes a committed checkpoint the base of all versions that contain it.
-func (s *Store) install(info CheckpointInfo, arrs []*Arrangement, written []int, dropped func(TableID) bool) {
+func (s *Store) install(info CheckpointInfo, arrs []*Arrangement, written []int, drops bool, dropped func(TableID) bool) {
 	b := s.newBase()
 	s.mu.Lock()
 	old := s.base
 	s.base, s.checkpoint = b, info
 	completed, pins := s.completed, s.pinned
+	if drops {
+		s.dropGen++
+	}
+	gen := s.dropGen
 	// Arrangements that were made since arrs was collected have nothing to write, and what they
 	// have sealed is newer: they only move to the new base.
 	byID := make(map[TableID]int, len(arrs))
@@ -191,7 +195,7 @@ func (s *Store) install(info CheckpointInfo, arrs []*Arrangement, written []int,
 		switch {
 		case a.dropped != 0: // only kept for readers of older epochs
 		case dropped(a.id):
-			a.dropped = info.Epoch
+			a.dropped = gen
 		default:
 			a.rebase(info.Epoch, byID[a.id], b)
 		}
@@ -243,7 +247,7 @@ func (s *Store) Retain(live func(TableID) bool) error {
 		return fmt.Errorf("deleting tables that nothing refers to: %w", err)
 	}
 	arrs := s.arrangementsByID()
-	s.install(s.Checkpoint(), arrs, make([]int, len(arrs)), func(TableID) bool { return false })
+	s.install(s.Checkpoint(), arrs, make([]int, len(arrs)), false, func(TableID) bool { return false })
 	s.freeSpace()
 	return nil
 }

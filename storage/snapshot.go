@@ -11,6 +11,7 @@ import (
 type Snapshot struct {
 	s     *Store
 	epoch Epoch
+	gen   uint64 // Store.dropGen when it was made
 
 	mu       sync.Mutex
 	released bool
@@ -47,27 +48,34 @@ func (s *Store) pin(epoch Epoch) *Snapshot {
 		i, _ := slices.BinarySearch(s.pinned, epoch)
 		s.pinned = slices.Insert(slices.Clone(s.pinned), i, epoch)
 	}
-	return &Snapshot{s: s, epoch: epoch}
+	s.gens[s.dropGen]++
+	return &Snapshot{s: s, epoch: epoch, gen: s.dropGen}
 }
 
 // unpin gives back one pin and says whether versions may have become free.
-func (s *Store) unpin(epoch Epoch) bool {
+func (s *Store) unpin(epoch Epoch, gen uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	drops := false
+	if s.gens[gen]--; s.gens[gen] == 0 {
+		delete(s.gens, gen)
+		drops = gen < s.dropGen && !s.closed
+	}
 	if s.pins[epoch]--; s.pins[epoch] > 0 {
-		return false
+		return drops
 	}
 	delete(s.pins, epoch)
 	i, _ := slices.BinarySearch(s.pinned, epoch)
 	s.pinned = slices.Delete(slices.Clone(s.pinned), i, i+1)
-	return epoch < s.completed && !s.closed
+	return drops || epoch < s.completed && !s.closed
 }
 
 // Epoch gives the snapshot's epoch.
 func (sn *Snapshot) Epoch() Epoch { return sn.epoch }
 
 // Table gives the version of table id. It belongs to the snapshot: it needs no Release and must
-// not be used after the snapshot's. A table that was dropped, or did not exist yet, is empty.
+// not be used after the snapshot's. A table that was dropped before the snapshot was made, or did
+// not exist at its epoch, is empty; one that is dropped later keeps its content.
 func (sn *Snapshot) Table(id TableID) *Version {
 	sn.mu.Lock()
 	defer sn.mu.Unlock()
@@ -79,19 +87,19 @@ func (sn *Snapshot) Table(id TableID) *Version {
 			return v
 		}
 	}
-	v := &Version{l: sn.s.layersAt(id, sn.epoch), epoch: sn.epoch}
+	v := &Version{l: sn.s.layersAt(id, sn.epoch, sn.gen), epoch: sn.epoch}
 	sn.tables = append(sn.tables, v)
 	return v
 }
 
 // layersAt gives the content of table id at a pinned epoch, with a reference to its base.
-func (s *Store) layersAt(id TableID, epoch Epoch) layers {
+func (s *Store) layersAt(id TableID, epoch Epoch, gen uint64) layers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a := s.arrangements[id]; a != nil {
 		a.mu.RLock()
 		defer a.mu.RUnlock()
-		if a.dropped == 0 || epoch < a.dropped {
+		if a.dropped == 0 || gen < a.dropped {
 			sv, ok := a.at(epoch)
 			if !ok {
 				panic(fmt.Sprintf("storage: table %d has no version at the pinned epoch %d", id, epoch))
@@ -117,7 +125,7 @@ func (sn *Snapshot) Release() {
 		v.l.base.unref()
 	}
 	sn.tables = nil
-	if sn.s.unpin(sn.epoch) {
+	if sn.s.unpin(sn.epoch, sn.gen) {
 		sn.s.sweep()
 	}
 }

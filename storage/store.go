@@ -85,6 +85,10 @@ type Store struct {
 	pins map[Epoch]int
 	// pinned are the keys of pins, sorted; replaced, never changed.
 	pinned []Epoch
+	// dropGen counts the commits that dropped tables, and gens the open snapshots by the value of
+	// dropGen when they were made: one that is older than a drop still reads the table.
+	dropGen uint64
+	gens    map[uint64]int
 	// checkpoint is the newest committed one. Invariant: it is what Pebble holds.
 	checkpoint CheckpointInfo
 
@@ -115,6 +119,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		cfg:          cfg,
 		arrangements: map[TableID]*Arrangement{},
 		pins:         map[Epoch]int{},
+		gens:         map[uint64]int{},
 	}
 	defer func() {
 		if r := recover(); r != nil {
@@ -309,7 +314,7 @@ func (s *Store) sweep() {
 	for id, a := range s.arrangements {
 		a.mu.Lock()
 		a.collect(s.completed, s.pinned)
-		if a.dropped != 0 && a.dropped <= s.completed && (len(s.pinned) == 0 || s.pinned[0] >= a.dropped) {
+		if a.dropped != 0 && !s.olderThan(a.dropped) {
 			for _, v := range a.versions {
 				v.base.unref()
 			}
@@ -319,4 +324,14 @@ func (s *Store) sweep() {
 		}
 		a.mu.Unlock()
 	}
+}
+
+// olderThan says whether a snapshot is open that was made before drop generation gen.
+func (s *Store) olderThan(gen uint64) bool {
+	for g := range s.gens {
+		if g < gen {
+			return true
+		}
+	}
+	return false
 }
