@@ -20,8 +20,8 @@ type Config struct {
 	Auth Authenticator
 	// Logger takes the server's events; nil drops them.
 	Logger *slog.Logger
-	// MaxConnections is how many sessions there may be at once; 0 is 100. Connections that have
-	// not finished their start-up are counted apart, and there may be as many again.
+	// MaxConnections is how many sessions there may be at once; 0 is 100. There may be twice as
+	// many connections, so that a cancel request gets through when all sessions are taken.
 	MaxConnections int
 	// MaxMessageSize is the size from which a client's message is refused; 0 is 256 MiB. The data
 	// of COPY is not limited, it is never held as a whole.

@@ -157,9 +157,9 @@ func (c *conn) step() error {
 		return nil
 	}
 	switch typ {
-	case 'd', 'c', 'f':
-		// What a client still sends after its COPY failed.
-		return c.lost
+	case 'c', 'f':
+		// The end of a COPY that failed before.
+		return nil
 	case 'X':
 		return errQuit
 	}
@@ -412,6 +412,8 @@ func (c *conn) close() {
 	c.endBase(errQuit)
 	defer c.srv.remove(c)
 	defer func() { _ = c.nc.Close() }()
+	// The slot is free before the client can see the end of its connection.
+	defer c.srv.freeSlot(c)
 	if c.session == nil {
 		return
 	}

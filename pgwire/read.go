@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -42,32 +43,40 @@ func newReader(src io.Reader, limit int) *reader {
 
 // next gives the next message if it is complete in the buffer. The body is valid until fill. An
 // error means that the stream makes no sense from here on.
+//
+// It drops CopyData messages: outside of COPY they are what a client still sends after its COPY
+// failed.
 func (r *reader) next() (typ byte, body []byte, ok bool, err error) {
-	if r.skip > 0 {
+	for {
 		n := min(r.skip, r.w-r.r)
 		r.r += n
 		r.skip -= n
 		if r.skip > 0 {
 			return 0, nil, false, nil
 		}
-	}
-	if r.w-r.r < 5 {
-		// A wrong type is reported at once: what follows it may never come.
-		if r.w > r.r {
-			err = checkType(r.buf[r.r])
+		if r.w-r.r < 5 {
+			// A wrong type is reported at once: what follows it may never come.
+			if r.w > r.r {
+				err = checkType(r.buf[r.r])
+			}
+			return 0, nil, false, err
 		}
-		return 0, nil, false, err
+		typ, n, err = r.header()
+		if err != nil {
+			return 0, nil, false, err
+		}
+		if typ == 'd' {
+			r.r += 5
+			r.skip = n - 4
+			continue
+		}
+		if r.w-r.r < 1+n {
+			return 0, nil, false, nil
+		}
+		body = r.buf[r.r+5 : r.r+1+n]
+		r.r += 1 + n
+		return typ, body, true, nil
 	}
-	typ, n, err := r.header()
-	if err != nil {
-		return 0, nil, false, err
-	}
-	if r.w-r.r < 1+n {
-		return 0, nil, false, nil
-	}
-	body = r.buf[r.r+5 : r.r+1+n]
-	r.r += 1 + n
-	return typ, body, true, nil
 }
 
 // header reads and checks type and length of the message at the front, of which five bytes are
@@ -82,6 +91,8 @@ func (r *reader) header() (typ byte, n int, err error) {
 	switch typ {
 	case 'S', 'H', 'X', 'c', 'C', 'D', 'E':
 		limit = shortMessage
+	case 'd':
+		limit = math.MaxInt32
 	}
 	if size < 4 || int64(size) > int64(limit) {
 		return 0, 0, sqlerr.Newf(sqlerr.ProtocolViolation, "invalid message length").

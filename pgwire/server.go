@@ -28,8 +28,8 @@ type Server struct {
 	conns map[int32]*conn
 	// lastPID is the process id given last.
 	lastPID int32
-	// sessions counts the connections that hold a slot. Invariant: sessions <= len(conns), and
-	// sessions <= cfg.MaxConnections.
+	// sessions counts the connections that hold a slot. Invariants: sessions <= len(conns) <=
+	// 2*cfg.MaxConnections, and sessions <= cfg.MaxConnections.
 	sessions int
 	// stopping says that Shutdown has begun: no connection is accepted any more.
 	stopping bool
@@ -128,7 +128,7 @@ func (s *Server) accept(nc net.Conn) {
 	}
 	c := newConn(s, nc, s.base)
 	s.mu.Lock()
-	full := len(s.conns)-s.sessions >= s.cfg.MaxConnections
+	full := len(s.conns) >= 2*s.cfg.MaxConnections
 	stopping := s.stopping
 	if !full && !stopping {
 		s.lastPID++
@@ -171,16 +171,23 @@ func (s *Server) takeSlot(c *conn) bool {
 	return true
 }
 
+// freeSlot gives back what takeSlot took.
+func (s *Server) freeSlot(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.counted {
+		c.counted = false
+		s.sessions--
+		s.stats.Sessions.Add(-1)
+	}
+}
+
 // remove forgets a connection that has ended. It is the last thing that its goroutine does.
 func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c.pid)
 	s.stats.Open.Add(-1)
-	if c.counted {
-		s.sessions--
-		s.stats.Sessions.Add(-1)
-	}
 	if s.stopping && len(s.conns) == 0 {
 		close(s.drained)
 	}
