@@ -296,6 +296,7 @@ func (p *arrayParser) level(depth int) error {
 	}
 	p.pos++
 	n := 0
+	leaf := false // whether this list has elements rather than lists
 	for {
 		p.space()
 		if p.pos >= len(p.s) {
@@ -309,6 +310,8 @@ func (p *arrayParser) level(depth int) error {
 			return nil
 		case c == '}' || c == ',':
 			return malformedArray(p.whole, "Unexpected \"%c\" character.", c)
+		case c == '{' && n > 0 && leaf:
+			return malformedArray(p.whole, "Unexpected \"%c\" character.", c)
 		case c == '{':
 			if p.leaf != 0 && depth >= p.leaf {
 				return malformedArray(p.whole, "Multidimensional arrays must have sub-arrays with matching dimensions.")
@@ -316,7 +319,10 @@ func (p *arrayParser) level(depth int) error {
 			if err := p.level(depth + 1); err != nil {
 				return err
 			}
+		case n > 0 && !leaf:
+			return malformedArray(p.whole, "Unexpected array element.")
 		default:
+			leaf = true
 			if p.leaf == 0 {
 				p.leaf = depth
 			}

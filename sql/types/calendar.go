@@ -113,6 +113,12 @@ func offsetAt(ts int64, loc *time.Location) int64 {
 	return int64(off)
 }
 
+// fixedZone says whether loc has one offset for all time.
+func fixedZone(loc *time.Location) bool {
+	start, end := time.Unix(0, 0).In(loc).ZoneBounds()
+	return start.IsZero() && end.IsZero()
+}
+
 // zoneAbbrev gives the abbreviation that loc has at a timestamp.
 func zoneAbbrev(ts int64, loc *time.Location) string {
 	if loc == nil || loc == time.UTC {

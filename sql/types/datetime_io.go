@@ -165,9 +165,6 @@ func ParseTime(s string, env *Env) (int64, error) {
 	if err != nil {
 		return 0, dtError(err, "time", s)
 	}
-	if d.special != isNormal {
-		return 0, nil
-	}
 	return d.clockMicros(), nil
 }
 

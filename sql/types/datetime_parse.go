@@ -107,7 +107,7 @@ func parseDateTime(s string, env *Env, mode dateTimeMode) (dateTime, error) {
 		return d, errDTFormat
 	}
 	if d.special != isNormal {
-		if d.have&^fZone != fDate|fTime && d.special != isEpoch || mode == modeTime && d.special != isEpoch {
+		if d.have&^fZone != fDate|fTime && d.special != isEpoch || mode == modeTime {
 			return d, errDTFormat
 		}
 		return d, nil
@@ -116,7 +116,7 @@ func parseDateTime(s string, env *Env, mode dateTimeMode) (dateTime, error) {
 		return d, err
 	}
 	if mode == modeTime {
-		if d.have&fTime != fTime {
+		if d.have&fTime != fTime || d.zone != nil && d.have&fDate != fDate && !fixedZone(d.zone) {
 			return d, errDTFormat
 		}
 		return d, nil
@@ -132,7 +132,8 @@ func (d *dateTime) token(toks []token, i int, pre *prefix, env *Env, mode dateTi
 	t := toks[i]
 	switch t.kind {
 	case tokDate:
-		return d.dateToken(t.text, pre, mode)
+		dateFirst := i == 0 && len(toks) >= 2 && (toks[len(toks)-1].kind == tokDate || toks[1].kind == tokTime)
+		return d.dateToken(t.text, pre, mode == modeTime && !dateFirst)
 	case tokTime:
 		if *pre == julianPrefix {
 			return 0, errDTFormat
@@ -150,12 +151,19 @@ func (d *dateTime) token(toks []token, i int, pre *prefix, env *Env, mode dateTi
 		d.offset = off
 		return fZone, nil
 	case tokNumber:
-		return d.numberToken(t.text, pre, mode)
+		if mode == modeTime && *pre == noPrefix &&
+			(i > 0 || len(toks) < 2 || toks[len(toks)-1].kind != tokDate && toks[1].kind != tokTime) {
+			// A number alone is a time run together; only before a time it may be a date.
+			return d.runTogether(t.text, d.have|fDate)
+		}
+		return d.numberToken(t.text, pre)
 	}
 	return d.wordToken(toks, i, pre, env, mode)
 }
 
-func (d *dateTime) dateToken(text string, pre *prefix, mode dateTimeMode) (fieldSet, error) {
+// dateToken reads a date, or where noDate says so or there is one already, a time with a zone or
+// a zone name.
+func (d *dateTime) dateToken(text string, pre *prefix, noDate bool) (fieldSet, error) {
 	switch {
 	case *pre == julianPrefix:
 		// A Julian day with a zone attached: J2451187-8
@@ -175,7 +183,7 @@ func (d *dateTime) dateToken(text string, pre *prefix, mode dateTimeMode) (field
 		d.offset = off
 		d.hour, d.min, d.sec, d.micros = 0, 0, 0, 0
 		return fDate | fTime | fZone, nil
-	case *pre != noPrefix || d.have&(fMonth|fDay) == fMonth|fDay || mode == modeTime && d.have&fTime == fTime && !isDigit(text[0]):
+	case *pre != noPrefix || d.have&(fMonth|fDay) == fMonth|fDay || noDate:
 		if isDigit(text[0]) || *pre != noPrefix {
 			// A time run together, with a zone: T040506-08
 			*pre = noPrefix
@@ -205,9 +213,6 @@ func (d *dateTime) dateToken(text string, pre *prefix, mode dateTimeMode) (field
 		}
 		d.zone = loc
 		return fZone, nil
-	}
-	if mode == modeTime && d.have == 0 && !isDigit(text[0]) && !strings.ContainsAny(text, "0123456789") {
-		return 0, errDTFormat
 	}
 	return d.date(text)
 }
@@ -270,13 +275,13 @@ func (d *dateTime) date(text string) (fieldSet, error) {
 		got |= m
 	}
 	d.textMonth = textMonth || text0
-	if (d.have|got)&^(fDOY|fZone|fTime|fDow|fEra|fMeridiem|fDST) != fDate {
+	if (d.have|got)&^(fDOY|fZone) != fDate {
 		return 0, errDTFormat
 	}
 	return got, nil
 }
 
-func (d *dateTime) numberToken(text string, pre *prefix, mode dateTimeMode) (fieldSet, error) {
+func (d *dateTime) numberToken(text string, pre *prefix) (fieldSet, error) {
 	switch *pre {
 	case julianPrefix:
 		*pre = noPrefix
@@ -312,14 +317,12 @@ func (d *dateTime) numberToken(text string, pre *prefix, mode dateTimeMode) (fie
 	}
 	point := strings.IndexByte(text, '.')
 	switch {
-	case point >= 0 && d.have&fDate == 0 && mode != modeTime:
+	case point >= 0 && d.have&fDate == 0:
 		return d.date(text)
 	case point > 2:
 		return d.runTogether(text, d.have)
 	case len(text) >= 6 && (d.have&fDate == 0 || d.have&fTime == 0):
 		return d.runTogether(text, d.have)
-	case mode == modeTime && d.have&fDate == 0:
-		return d.runTogether(text, d.have|fDate)
 	}
 	return d.number(text, d.have)
 }
@@ -600,6 +603,12 @@ func (d *dateTime) wordToken(toks []token, i int, pre *prefix, env *Env, mode da
 		}
 		d.zone = loc
 		return fZone, nil
+	}
+	if mode == modeTime {
+		switch w.kind {
+		case wordMonth, wordDow, wordToday, wordTomorrow, wordYesterday:
+			return 0, errDTFormat
+		}
 	}
 	switch w.kind {
 	case wordIgnore:

@@ -122,7 +122,7 @@ func tokenize(s string, buf []token) ([]token, error) {
 			}
 			j := i
 			switch {
-			case isDigit(s[i]) || s[i] == '.':
+			case isDigit(s[i]):
 				kind = tokZone
 				take(func(c byte) bool { return isDigit(c) || c == ':' || c == '.' || c == '-' })
 			case isAlpha(s[i]):
@@ -192,7 +192,7 @@ var dateWords = map[string]dateWord{
 	"mm": {wordUnit, 'n'}, "s": {wordUnit, 's'}, "jd": {wordJulian, 0}, "j": {wordJulian, 0},
 	"julian": {wordJulian, 0}, "t": {wordISOTime, 0}, "dst": {wordDST, 3600},
 	"dow": {wordUnit, 0}, "doy": {wordUnit, 0}, "isodow": {wordUnit, 0}, "isoyear": {wordUnit, 0},
-	"epoch": {wordEpoch, 0}, "infinity": {wordPosInf, 0}, "+infinity": {wordPosInf, 0},
+	"epoch": {wordEpoch, 0}, "infinity": {wordPosInf, 0},
 	"now": {wordNow, 0}, "today": {wordToday, 0}, "tomorrow": {wordTomorrow, 0}, "yesterday": {wordYesterday, 0},
 	"jan": {wordMonth, 1}, "january": {wordMonth, 1}, "feb": {wordMonth, 2}, "february": {wordMonth, 2},
 	"mar": {wordMonth, 3}, "march": {wordMonth, 3}, "apr": {wordMonth, 4}, "april": {wordMonth, 4},

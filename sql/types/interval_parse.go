@@ -272,10 +272,9 @@ func (a *intervalAcc) read(toks []token, fields int32) error {
 				next = u
 			case t.text == "ago":
 				before = true
+				next = unitEpoch // which no number can have
 			default:
-				if w, ok := lookupWord(t.text); !ok || w.kind != wordIgnore {
-					return errDTFormat
-				}
+				return errDTFormat
 			}
 			continue
 		}
@@ -415,7 +414,7 @@ func (a *intervalAcc) addNumber(text string, next *unit, fields int32) (uint32, 
 // isoNumber reads the number of an ISO 8601 field.
 func isoNumber(s string) (val int64, frac float64, rest string, err error) {
 	i := 0
-	if i < len(s) && (s[i] == '-' || s[i] == '+') {
+	if i < len(s) && s[i] == '-' {
 		i++
 	}
 	digits := i

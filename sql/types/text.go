@@ -274,7 +274,7 @@ func clipName(s string) string {
 
 func parseQChar(s string) string {
 	if len(s) == 4 && s[0] == '\\' && isOctal(s[1]) && isOctal(s[2]) && isOctal(s[3]) {
-		c := (s[1]-'0')<<6 | (s[2]-'0')<<3 | s[3] - '0'
+		c := (s[1]-'0')<<6 | (s[2]-'0')<<3 | (s[3] - '0')
 		if c == 0 {
 			return ""
 		}
@@ -333,7 +333,7 @@ func ParseBytea(s string) (string, error) {
 		}
 		switch {
 		case i+3 < len(s) && s[i+1] >= '0' && s[i+1] <= '3' && isOctal(s[i+2]) && isOctal(s[i+3]):
-			b.WriteByte((s[i+1]-'0')<<6 | (s[i+2]-'0')<<3 | s[i+3] - '0')
+			b.WriteByte((s[i+1]-'0')<<6 | (s[i+2]-'0')<<3 | (s[i+3] - '0'))
 			i += 3
 		case i+1 < len(s) && s[i+1] == '\\':
 			b.WriteByte('\\')

@@ -91,7 +91,7 @@ func askText(d *datadriven.TestData, line string) string {
 		return `replace(replace(` + expr + `, E'\n', '\n'), E'\t', '\t')`
 	}
 	if d.Cmd == "typename" {
-		return fmt.Sprintf("create temp table zz (c %s); select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'zz'::regclass and attname = 'c'; drop table zz", line)
+		return fmt.Sprintf("drop table if exists zz; create temp table zz (c %s); select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'zz'::regclass and attname = 'c'; drop table zz", line)
 	}
 	for _, w := range []string{"now", "today", "tomorrow", "yesterday"} {
 		if strings.Contains(line, w) {
@@ -102,7 +102,18 @@ func askText(d *datadriven.TestData, line string) string {
 	set := fmt.Sprintf("set timezone = '%s'; ", argOr(d, "tz", "UTC"))
 	switch d.Cmd {
 	case "assign":
-		return set + fmt.Sprintf("create temp table zz (c %s); insert into zz select %s::text::%s; select %s from zz", typ, lit, baseType(typ), show("format('%s', c)"))
+		return set + fmt.Sprintf("drop table if exists zz; create temp table zz (c %s); insert into zz select %s::text::%s; select %s from zz", typ, lit, baseType(typ), show("format('%s', c)"))
+	}
+	if t, err := testType(typ); d.Cmd == "text" && err == nil && t.Mod >= 0 {
+		// The input function applies the modifier as an assignment would.
+		switch {
+		case t.Kind == Varchar:
+			return set + fmt.Sprintf("select %s", show(fmt.Sprintf("varcharin(%s::cstring, 0, %d)::text", lit, t.Mod)))
+		case t.Kind == Char:
+			return set + fmt.Sprintf("select %s", show(fmt.Sprintf("format('%%s', bpcharin(%s::cstring, 0, %d))", lit, t.Mod)))
+		case t.Kind == Array && t.Elem == Varchar:
+			return set + fmt.Sprintf("select array_in(%s::cstring, 1043, %d)::text", lit, t.Mod)
+		}
 	}
 	if d.Cmd == "cast" && !strings.HasPrefix(typ, "interval") {
 		return set + fmt.Sprintf("select %s", show(fmt.Sprintf("format('%%s', (%s::%s)::%s)", lit, baseType(typ), typ)))
