@@ -62,6 +62,9 @@ type Func struct {
 	// Defaults are the default values of arguments as text, NoDefault where there is none; nil if
 	// no argument has one.
 	Defaults []string
+	// Impl is the implementation of a function that package exec/expr has no kernel for, such as a
+	// catalog function of a server: it is called for each row. Nil for everything else.
+	Impl func(args []types.Datum) (types.Datum, error)
 	// Outs are the columns of a Table function that has several, else nil.
 	Outs []Out
 }
