@@ -1,0 +1,700 @@
+package parse
+
+import (
+	"strings"
+
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/parse/lex"
+)
+
+// create reads CREATE.
+func (p *parser) create() ast.Statement {
+	pos := p.pos()
+	p.next()
+	orReplace := p.acceptWords("or", "replace")
+	switch {
+	case p.isWord("view"), p.isWords("materialized", "view"):
+		return p.createView(pos, orReplace)
+	case p.isWords("recursive", "view"):
+		return p.skipStatement("CREATE RECURSIVE VIEW")
+	case (p.isWord("temp") || p.isWord("temporary")) && (isWord(p.peek(1), "view") || isWord(p.peek(1), "recursive")):
+		return p.skipStatement("CREATE TEMPORARY VIEW")
+	case orReplace && !p.isOneOf("function", "procedure", "rule", "trigger", "language", "aggregate",
+		"transform", "constraint", "trusted", "procedural"):
+		p.unexpected()
+		return nil
+	case p.isWord("source"):
+		return p.createSource(pos)
+	case p.isWord("sink"):
+		return p.createSink(pos)
+	case p.isWord("schema"):
+		return p.createSchema(pos)
+	case p.isWord("index"), p.isWords("unique", "index"):
+		return p.createIndex(pos)
+	case p.isWord("table"), p.isWords("temp", "table"), p.isWords("temporary", "table"), p.isWords("unlogged", "table"),
+		p.isWords("local", "temp", "table"), p.isWords("local", "temporary", "table"),
+		p.isWords("global", "temp", "table"), p.isWords("global", "temporary", "table"):
+		return p.createTable(pos)
+	}
+	t := p.tok()
+	for _, w := range [][]string{
+		{"access", "method"}, {"aggregate"}, {"cast"}, {"collation"}, {"constraint", "trigger"}, {"conversion"},
+		{"database"}, {"default", "conversion"}, {"domain"}, {"event", "trigger"}, {"extension"},
+		{"foreign", "data", "wrapper"}, {"foreign", "table"}, {"function"}, {"group"}, {"language"}, {"operator"},
+		{"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"}, {"rule"}, {"sequence"},
+		{"server"}, {"statistics"}, {"subscription"}, {"tablespace"}, {"temp", "sequence"},
+		{"temporary", "sequence"}, {"text", "search"}, {"transform"}, {"trigger"}, {"trusted", "language"},
+		{"type"}, {"user", "mapping"}, {"user"}, {"connection"}, {"secret"},
+	} {
+		if p.isWords(w...) {
+			u := p.skipStatement("CREATE " + strings.ToUpper(strings.Join(w, " ")))
+			u.(*ast.Unsupported).Pos = pos
+			return u
+		}
+	}
+	p.unexpectedAt(t)
+	return nil
+}
+
+func (p *parser) isOneOf(words ...string) bool {
+	for _, w := range words {
+		if p.isWord(w) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) ifNotExists() bool {
+	if !p.isWord("if") || !isWord(p.peek(1), "not") {
+		return false
+	}
+	p.next()
+	p.expectWord("not", "exists")
+	return true
+}
+
+// createTable reads CREATE TABLE; the current token is TABLE or what stands before it.
+func (p *parser) createTable(pos int) ast.Statement {
+	c := &ast.CreateTable{Pos: pos}
+	for !p.acceptWord("table") {
+		if p.isWord("temp") || p.isWord("temporary") {
+			c.Temporary = true
+		}
+		p.next()
+	}
+	c.IfNotExists = p.ifNotExists()
+	c.Name = p.relationName()
+	switch {
+	case p.isWords("partition", "of"):
+		return p.unsupportedClause(pos, "CREATE TABLE ... PARTITION OF")
+	case p.isWord("of"):
+		return p.unsupportedClause(pos, "CREATE TABLE ... OF")
+	}
+	if p.isSelf("(") && !p.columnNamesOnly() {
+		p.tableElements(&c.Columns, &c.Constraints, &c.Watermark)
+	} else if p.isSelf("(") {
+		for _, n := range p.nameList() {
+			c.Columns = append(c.Columns, ast.ColumnDef{Name: n, Pos: c.Name.Pos})
+		}
+	}
+	for p.err == nil {
+		switch {
+		case p.isWord("inherits"):
+			return p.unsupportedClause(pos, "CREATE TABLE ... INHERITS")
+		case p.isWords("partition", "by"):
+			return p.unsupportedClause(pos, "CREATE TABLE ... PARTITION BY")
+		case p.isWord("using"):
+			p.next()
+			p.colID()
+			continue
+		case p.acceptWords("append", "only"):
+			c.AppendOnly = true
+			continue
+		case p.isWord("with") && isSelf(p.peek(1), "("):
+			p.next()
+			c.Options = p.withOptions()
+			continue
+		case p.acceptWords("without", "oids"):
+			continue
+		case p.isWords("on", "commit"):
+			return p.unsupportedClause(pos, "CREATE TABLE ... ON COMMIT")
+		case p.isWord("tablespace"):
+			p.next()
+			p.colID()
+			continue
+		case p.isWord("format"):
+			c.Format = p.format()
+			continue
+		}
+		break
+	}
+	if p.acceptWord("as") {
+		start := p.pos()
+		if p.isWord("execute") {
+			return p.unsupportedClause(pos, "CREATE TABLE ... AS EXECUTE")
+		}
+		c.As = p.parseQuery()
+		c.AsText = p.textFrom(start)
+		if p.isWords("with", "no") || p.isWords("with", "data") {
+			p.next()
+			if p.isWord("no") {
+				return p.unsupportedClause(pos, "CREATE TABLE ... AS ... WITH NO DATA")
+			}
+			p.expectWord("data")
+		}
+	} else if p.err == nil && c.Columns == nil && c.Constraints == nil && c.Watermark == nil && c.Options == nil &&
+		!isSelf(&p.toks[p.i-1], ")") {
+		p.unexpected()
+	}
+	return c
+}
+
+// unsupportedClause passes over a statement with a clause that Weir does not have.
+func (p *parser) unsupportedClause(pos int, name string) ast.Statement {
+	p.skipRest()
+	return &ast.Unsupported{Name: name, Pos: pos}
+}
+
+// columnNamesOnly tells whether the parentheses that open here hold names only: those of CREATE
+// TABLE t (a, b) AS.
+func (p *parser) columnNamesOnly() bool {
+	for n := 1; ; n += 2 {
+		if !isColID(p.peek(n)) {
+			return false
+		}
+		if isSelf(p.peek(n+1), ")") {
+			return true
+		}
+		if !isSelf(p.peek(n+1), ",") {
+			return false
+		}
+	}
+}
+
+// tableElements reads "(column or constraint, ...)", which may be empty.
+func (p *parser) tableElements(cols *[]ast.ColumnDef, cons *[]ast.TableConstraint, mark **ast.Watermark) {
+	p.expectSelf("(")
+	if p.acceptSelf(")") {
+		return
+	}
+	for p.err == nil {
+		switch t := p.tok(); {
+		case isWord(t, "watermark") && isWord(p.peek(1), "for"):
+			w := p.watermark()
+			if *mark != nil && p.err == nil {
+				p.unsupported(w.Pos, "more than one WATERMARK")
+			}
+			*mark = w
+		case isWord(t, "like") && t.Kind == lex.Keyword:
+			p.unsupported(t.Pos, "LIKE in CREATE TABLE")
+		case isTableConstraint(t):
+			*cons = append(*cons, p.tableConstraint())
+		default:
+			*cols = append(*cols, p.columnDef())
+		}
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	p.expectSelf(")")
+}
+
+func isTableConstraint(t *lex.Token) bool {
+	if t.Kind != lex.Keyword {
+		return false
+	}
+	switch t.Text {
+	case "constraint", "check", "unique", "primary", "foreign":
+		return true
+	case "exclude":
+		return false
+	}
+	return false
+}
+
+func (p *parser) watermark() *ast.Watermark {
+	w := &ast.Watermark{Pos: p.pos()}
+	p.next()
+	p.next()
+	w.Column = p.colID()
+	p.expectWord("as")
+	w.Expr, w.ExprText = p.exprAndText()
+	return w
+}
+
+// exprAndText reads an expression and gives also its text.
+func (p *parser) exprAndText() (ast.Expr, string) {
+	start := p.pos()
+	e := p.parseExpr()
+	return e, p.textFrom(start)
+}
+
+// columnDef reads "name type [COLLATE c] constraints".
+func (p *parser) columnDef() ast.ColumnDef {
+	d := ast.ColumnDef{Pos: p.pos()}
+	d.Name = p.colID()
+	d.Type = p.typeName()
+	for p.err == nil {
+		switch {
+		case p.isWord("compression"), p.isWord("storage"):
+			p.next()
+			if !p.acceptWord("default") {
+				p.colID()
+			}
+			continue
+		case p.isWord("collate"):
+			p.next()
+			n := p.qualifiedName()
+			d.Collation = &n
+			continue
+		}
+		c, ok := p.columnConstraint()
+		if !ok {
+			break
+		}
+		d.Constraints = append(d.Constraints, c)
+	}
+	return d
+}
+
+// columnConstraint reads one constraint or property of a column.
+func (p *parser) columnConstraint() (c ast.ColumnConstraint, ok bool) {
+	c.Pos = p.pos()
+	if p.acceptWord("constraint") {
+		c.Name = p.colID()
+	}
+	switch {
+	case p.acceptWords("not", "null"):
+		c.Kind = ast.ConNotNull
+	case p.acceptWord("null"):
+		c.Kind = ast.ConNull
+	case p.isWord("unique"):
+		p.next()
+		c.Kind = ast.ConUnique
+		p.indexParameters(true)
+	case p.isWord("primary"):
+		p.next()
+		p.expectWord("key")
+		c.Kind = ast.ConPrimaryKey
+		p.indexParameters(true)
+	case p.isWord("check"):
+		p.next()
+		c.Kind = ast.ConCheck
+		c.Expr, c.ExprText = p.checkExpr()
+		if p.acceptWords("no", "inherit") {
+			p.unsupported(c.Pos, "NO INHERIT")
+		}
+	case p.acceptWord("default"):
+		c.Kind = ast.ConDefault
+		// b_expr: NOT NULL and the like behind it are constraints, not operators.
+		start := p.pos()
+		f := p.exprPrec(precIs, true)
+		if p.err == nil {
+			c.Expr = p.decodeExpr(f)
+		}
+		c.ExprText = p.textFrom(start)
+	case p.isWord("generated"):
+		p.next()
+		if p.acceptWords("by", "default") {
+			p.expectWord("as", "identity")
+			c.Kind = ast.ConIdentity
+			p.sequenceOptions()
+			break
+		}
+		p.expectWord("always", "as")
+		if p.acceptWord("identity") {
+			c.Kind, c.Always = ast.ConIdentity, true
+			p.sequenceOptions()
+			break
+		}
+		c.Kind = ast.ConGenerated
+		c.Expr, c.ExprText = p.checkExpr()
+		p.expectWord("stored")
+	case p.isWord("references"):
+		c.Kind = ast.ConForeignKey
+		c.References = p.references()
+	default:
+		if c.Name != "" {
+			p.unexpected()
+		}
+		return c, false
+	}
+	p.constraintAttributes()
+	return c, true
+}
+
+// checkExpr reads "(expr)" and gives also its text, without the parentheses.
+func (p *parser) checkExpr() (ast.Expr, string) {
+	p.expectSelf("(")
+	e, text := p.exprAndText()
+	p.expectSelf(")")
+	return e, text
+}
+
+// sequenceOptions reads the "(...)" of an identity column.
+func (p *parser) sequenceOptions() {
+	if !p.isSelf("(") {
+		return
+	}
+	pos := p.pos()
+	p.next()
+	depth := 1
+	for depth > 0 && p.err == nil {
+		switch {
+		case p.isSelf("("):
+			depth++
+		case p.isSelf(")"):
+			depth--
+		case p.tok().Kind == lex.EOF, p.tok().Kind == lex.Err:
+			p.unexpected()
+			return
+		}
+		p.next()
+	}
+	p.unsupported(pos, "sequence options of an identity column")
+}
+
+// indexParameters reads what may follow PRIMARY KEY and UNIQUE.
+func (p *parser) indexParameters(column bool) {
+	if p.isWord("nulls") {
+		p.unsupported(p.pos(), "NULLS NOT DISTINCT")
+	}
+	if !column && p.acceptWord("include") {
+		p.nameList()
+	}
+	if p.isWord("with") && isSelf(p.peek(1), "(") {
+		p.next()
+		p.withOptions()
+	}
+	if p.acceptWords("using", "index", "tablespace") {
+		p.colID()
+	}
+}
+
+// constraintAttributes reads [NOT] DEFERRABLE and INITIALLY, of which only the defaults are
+// supported.
+func (p *parser) constraintAttributes() {
+	for p.err == nil {
+		pos := p.pos()
+		switch {
+		case p.acceptWords("not", "deferrable"), p.acceptWords("initially", "immediate"):
+		case p.isWord("deferrable"), p.isWords("initially", "deferred"):
+			p.unsupported(pos, "DEFERRABLE")
+		default:
+			return
+		}
+	}
+}
+
+// references reads REFERENCES table (columns) ... .
+func (p *parser) references() *ast.References {
+	p.expectWord("references")
+	r := &ast.References{Table: p.relationName()}
+	if p.isSelf("(") {
+		r.Columns = p.nameList()
+	}
+	for p.err == nil {
+		switch {
+		case p.acceptWord("match"):
+			pos := p.pos()
+			if w := p.acceptAnyOf("simple", "full", "partial"); w == "" {
+				p.unexpected()
+			} else if w != "simple" {
+				p.unsupported(pos, "MATCH "+upper(w))
+			}
+		case p.acceptWords("on", "delete"):
+			r.OnDelete = p.referentialAction()
+		case p.acceptWords("on", "update"):
+			r.OnUpdate = p.referentialAction()
+		default:
+			return r
+		}
+	}
+	return r
+}
+
+func (p *parser) referentialAction() string {
+	switch {
+	case p.acceptWords("no", "action"):
+		return "no action"
+	case p.acceptWord("restrict"):
+		return "restrict"
+	case p.acceptWord("cascade"):
+		return "cascade"
+	case p.acceptWords("set", "null"):
+		return "set null"
+	case p.acceptWords("set", "default"):
+		return "set default"
+	}
+	p.unexpected()
+	return ""
+}
+
+func (p *parser) tableConstraint() ast.TableConstraint {
+	c := ast.TableConstraint{Pos: p.pos()}
+	if p.acceptWord("constraint") {
+		c.Name = p.colID()
+	}
+	switch {
+	case p.isWord("check"):
+		p.next()
+		c.Kind = ast.ConCheck
+		c.Expr, c.ExprText = p.checkExpr()
+		if p.isWords("no", "inherit") {
+			p.unsupported(p.pos(), "NO INHERIT")
+		}
+	case p.isWord("unique"):
+		p.next()
+		c.Kind = ast.ConUnique
+		if p.isWords("using", "index") {
+			p.unsupported(p.pos(), "USING INDEX")
+		}
+		if p.isWord("nulls") {
+			p.unsupported(p.pos(), "NULLS NOT DISTINCT")
+		}
+		c.Columns = p.nameList()
+		p.indexParameters(false)
+	case p.isWord("primary"):
+		p.next()
+		p.expectWord("key")
+		c.Kind = ast.ConPrimaryKey
+		if p.isWords("using", "index") {
+			p.unsupported(p.pos(), "USING INDEX")
+		}
+		c.Columns = p.nameList()
+		p.indexParameters(false)
+	case p.isWord("foreign"):
+		p.next()
+		p.expectWord("key")
+		c.Kind = ast.ConForeignKey
+		c.Columns = p.nameList()
+		c.References = p.references()
+	case p.isWord("exclude"):
+		p.unsupported(p.pos(), "EXCLUDE constraint")
+	default:
+		p.unexpected()
+	}
+	p.constraintAttributes()
+	return c
+}
+
+// withOptions reads the "(name = value, ...)" of WITH.
+func (p *parser) withOptions() []ast.Option {
+	opts := []ast.Option{}
+	p.expectSelf("(")
+	if p.acceptSelf(")") {
+		return opts
+	}
+	for p.err == nil {
+		o := ast.Option{Pos: p.pos()}
+		o.Name = p.colLabel()
+		for p.acceptSelf(".") {
+			o.Name += "." + p.colLabel()
+		}
+		if p.acceptSelf("=") {
+			o.IsSet = true
+			switch t := p.tok(); {
+			case t.Kind == lex.Op, t.Kind == lex.Err, t.Kind == lex.EOF:
+				p.unexpected()
+			case isColLabel(t) && t.Kind == lex.Keyword:
+				p.next()
+				o.Value = t.Text
+			default:
+				o.Value = p.settingValue()
+			}
+		}
+		opts = append(opts, o)
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	p.expectSelf(")")
+	return opts
+}
+
+// format reads FORMAT x ENCODE y [(options)].
+func (p *parser) format() *ast.Format {
+	f := &ast.Format{Pos: p.pos()}
+	p.expectWord("format")
+	f.Format = p.colLabel()
+	p.expectWord("encode")
+	f.Encode = p.colLabel()
+	if p.isSelf("(") {
+		f.Options = p.withOptions()
+	}
+	return f
+}
+
+func (p *parser) createSource(pos int) ast.Statement {
+	c := &ast.CreateSource{Pos: pos}
+	p.next()
+	c.IfNotExists = p.ifNotExists()
+	c.Name = p.relationName()
+	if p.isSelf("(") {
+		p.tableElements(&c.Columns, &c.Constraints, &c.Watermark)
+	}
+	if p.acceptWord("with") {
+		c.Options = p.withOptions()
+	}
+	if p.isWord("format") {
+		c.Format = p.format()
+	}
+	return c
+}
+
+func (p *parser) createSink(pos int) ast.Statement {
+	c := &ast.CreateSink{Pos: pos}
+	p.next()
+	c.IfNotExists = p.ifNotExists()
+	c.Name = p.relationName()
+	if p.acceptWord("into") {
+		n := p.relationName()
+		c.Into = &n
+	}
+	switch {
+	case p.acceptWord("from"):
+		n := p.relationName()
+		c.From = &n
+	case p.acceptWord("as"):
+		start := p.pos()
+		c.Query = p.parseQuery()
+		c.QueryText = p.textFrom(start)
+	default:
+		p.unexpected()
+	}
+	if p.acceptWord("with") {
+		c.Options = p.withOptions()
+	}
+	if p.isWord("format") {
+		c.Format = p.format()
+	}
+	return c
+}
+
+func (p *parser) createView(pos int, orReplace bool) ast.Statement {
+	c := &ast.CreateView{Pos: pos, OrReplace: orReplace}
+	c.Materialized = p.acceptWord("materialized")
+	p.expectWord("view")
+	c.IfNotExists = p.ifNotExists()
+	c.Name = p.relationName()
+	if p.isSelf("(") {
+		c.Columns = p.nameList()
+	}
+	if p.acceptWord("using") {
+		p.colID()
+	}
+	if p.acceptWord("with") {
+		c.Options = p.withOptions()
+	}
+	if p.acceptWord("tablespace") {
+		p.colID()
+	}
+	p.expectWord("as")
+	start := p.pos()
+	c.Query = p.parseQuery()
+	c.QueryText = p.textFrom(start)
+	if p.startsEmit() {
+		for range 4 {
+			p.next()
+		}
+		c.EmitOnWindowClose = true
+	}
+	if !c.Materialized {
+		if p.isWord("with") {
+			w := p.pos()
+			p.next()
+			p.acceptAnyOf("cascaded", "local")
+			p.expectWord("check", "option")
+			p.unsupported(w, "WITH CHECK OPTION")
+		}
+		return c
+	}
+	if p.acceptWord("with") {
+		c.WithNoData = p.acceptWord("no")
+		p.expectWord("data")
+	}
+	return c
+}
+
+func (p *parser) createIndex(pos int) ast.Statement {
+	c := &ast.CreateIndex{Pos: pos}
+	c.Unique = p.acceptWord("unique")
+	p.expectWord("index")
+	c.Concurrently = p.acceptWord("concurrently")
+	c.IfNotExists = p.ifNotExists()
+	if c.IfNotExists || !p.isWord("on") {
+		c.Name = p.colID()
+	}
+	p.expectWord("on")
+	if p.isWord("only") {
+		p.next()
+	}
+	c.Table = p.relationName()
+	if p.acceptWord("using") {
+		method := p.tok()
+		p.colID()
+		if p.err == nil && method.Text != "btree" {
+			p.unsupported(method.Pos, "index access method \""+method.Text+"\"")
+		}
+	}
+	p.expectSelf("(")
+	for p.err == nil {
+		item, f, collation := p.indexElem()
+		if p.err != nil {
+			break
+		}
+		item.Expr = p.decodeExpr(f)
+		if collation != nil {
+			item.Expr = &ast.Collate{P: ast.P{Pos: collation.Pos}, X: item.Expr, Collation: *collation}
+		}
+		c.Columns = append(c.Columns, item)
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	p.expectSelf(")")
+	if p.acceptWord("include") {
+		c.Include = p.nameList()
+	}
+	if p.acceptWord("nulls") {
+		pos := p.prevEnd() - len("nulls")
+		not := p.acceptWord("not")
+		p.expectWord("distinct")
+		if not {
+			p.unsupported(pos, "NULLS NOT DISTINCT")
+		}
+	}
+	if p.acceptWord("with") {
+		p.withOptions()
+	}
+	if p.acceptWord("tablespace") {
+		p.colID()
+	}
+	if p.acceptWord("where") {
+		c.Where, c.WhereText = p.exprAndText()
+	}
+	return c
+}
+
+func (p *parser) createSchema(pos int) ast.Statement {
+	c := &ast.CreateSchema{Pos: pos}
+	p.next()
+	c.IfNotExists = p.ifNotExists()
+	if p.isWord("authorization") {
+		return p.unsupportedClause(pos, "CREATE SCHEMA AUTHORIZATION")
+	}
+	c.Name = p.colID()
+	if p.acceptWord("authorization") {
+		p.name(isRole)
+	}
+	if p.isOneOf("create", "grant") {
+		return p.unsupportedClause(pos, "CREATE SCHEMA with elements")
+	}
+	return c
+}
+
+// isRole accepts the name of a role.
+func isRole(t *lex.Token) bool {
+	return isNonReserved(t) || isWord(t, "current_user") || isWord(t, "current_role") || isWord(t, "session_user")
+}

@@ -1,0 +1,367 @@
+package parse
+
+import (
+	"strings"
+
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/parse/lex"
+)
+
+// objectKinds are the kinds of objects that Weir has, by their words.
+var objectKinds = []struct {
+	words []string
+	kind  ast.ObjectKind
+}{
+	{[]string{"table"}, ast.KindTable},
+	{[]string{"source"}, ast.KindSource},
+	{[]string{"view"}, ast.KindView},
+	{[]string{"materialized", "view"}, ast.KindMatView},
+	{[]string{"sink"}, ast.KindSink},
+	{[]string{"index"}, ast.KindIndex},
+	{[]string{"schema"}, ast.KindSchema},
+	{[]string{"database"}, ast.KindDatabase},
+}
+
+// otherKinds are the kinds of objects that only PostgreSQL has.
+var otherKinds = [][]string{
+	{"access", "method"}, {"aggregate"}, {"cast"}, {"collation"}, {"conversion"}, {"default", "privileges"},
+	{"domain"}, {"event", "trigger"}, {"extension"}, {"foreign", "data", "wrapper"}, {"foreign", "table"},
+	{"function"}, {"group"}, {"language"}, {"large", "object"}, {"operator", "class"}, {"operator", "family"},
+	{"operator"}, {"owned"}, {"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"},
+	{"routine"}, {"rule"}, {"sequence"}, {"server"}, {"statistics"}, {"subscription"}, {"system"}, {"tablespace"},
+	{"text", "search"}, {"transform"}, {"trigger"}, {"type"}, {"user", "mapping"}, {"user"}, {"constraint"},
+	{"connection"}, {"secret"},
+}
+
+// objectKind reads a kind of object that Weir has.
+func (p *parser) objectKind() (ast.ObjectKind, bool) {
+	for _, k := range objectKinds {
+		if p.acceptWords(k.words...) {
+			return k.kind, true
+		}
+	}
+	return "", false
+}
+
+// otherKind gives the name of the statement "verb kind" if the kind is one of PostgreSQL's.
+func (p *parser) otherKind(verb string) (string, bool) {
+	for _, w := range otherKinds {
+		if p.isWords(w...) {
+			return verb + " " + strings.ToUpper(strings.Join(w, " ")), true
+		}
+	}
+	return "", false
+}
+
+func (p *parser) ifExists() bool {
+	if !p.isWord("if") || !isWord(p.peek(1), "exists") {
+		return false
+	}
+	p.next()
+	p.next()
+	return true
+}
+
+// cascade reads CASCADE or RESTRICT.
+func (p *parser) cascade() bool {
+	if p.acceptWord("cascade") {
+		return true
+	}
+	p.acceptWord("restrict")
+	return false
+}
+
+func (p *parser) drop() ast.Statement {
+	d := &ast.Drop{Pos: p.pos()}
+	p.next()
+	kind, ok := p.objectKind()
+	if !ok {
+		if name, ok := p.otherKind("DROP"); ok {
+			p.skipRest()
+			return &ast.Unsupported{Name: name, Pos: d.Pos}
+		}
+		p.unexpected()
+		return nil
+	}
+	d.Kind = kind
+	if kind == ast.KindIndex {
+		p.acceptWord("concurrently")
+	}
+	d.IfExists = p.ifExists()
+	for p.err == nil {
+		d.Names = append(d.Names, p.relationName())
+		if kind == ast.KindDatabase || !p.acceptSelf(",") {
+			break
+		}
+	}
+	if kind == ast.KindDatabase {
+		p.acceptWord("with")
+		if p.isSelf("(") {
+			p.utilityOptions()
+		}
+		return d
+	}
+	d.Cascade = p.cascade()
+	return d
+}
+
+// alter reads ALTER: RENAME, SET SCHEMA and OWNER TO of the kinds that Weir has.
+func (p *parser) alter() ast.Statement {
+	a := &ast.Alter{Pos: p.pos()}
+	p.next()
+	kind, ok := p.objectKind()
+	if !ok {
+		if name, ok := p.otherKind("ALTER"); ok {
+			p.skipRest()
+			return &ast.Unsupported{Name: name, Pos: a.Pos}
+		}
+		p.unexpected()
+		return nil
+	}
+	a.Kind = kind
+	if isWord(p.tok(), "all") {
+		return p.unsupportedClause(a.Pos, "ALTER "+string(kind)+" ALL")
+	}
+	a.IfExists = p.ifExists()
+	if kind == ast.KindTable {
+		p.acceptWord("only")
+	}
+	a.Name = p.relationName()
+	p.acceptSelf("*")
+	switch {
+	case p.isWords("rename", "to"):
+		p.next()
+		p.next()
+		a.Action, a.NewName = "rename", p.colID()
+	case p.isWord("rename") && !isWord(p.peek(1), "constraint"):
+		p.next()
+		p.acceptWord("column")
+		a.Action, a.Column = "rename_column", p.colID()
+		p.expectWord("to")
+		a.NewName = p.colID()
+	case p.isWords("set", "schema"):
+		p.next()
+		p.next()
+		a.Action, a.NewName = "set_schema", p.colID()
+	case p.isWords("owner", "to"):
+		p.next()
+		p.next()
+		a.Action, a.NewName = "owner", p.name(isRole)
+	default:
+		if p.tok().Kind == lex.EOF || p.isSelf(";") {
+			p.unexpected()
+			return nil
+		}
+		return p.unsupportedClause(a.Pos, "ALTER "+string(kind)+" "+p.actionName())
+	}
+	if p.isSelf(",") {
+		return p.unsupportedClause(a.Pos, "ALTER "+string(kind)+" with several actions")
+	}
+	return a
+}
+
+// actionName is what an ALTER wants to do, for the message: its words up to a name.
+func (p *parser) actionName() string {
+	var words []string
+	for n := 0; n < 3; n++ {
+		t := p.peek(n)
+		if t.Kind != lex.Keyword {
+			break
+		}
+		switch t.Text {
+		case "add", "drop", "alter", "column", "constraint", "set", "reset", "enable", "disable", "validate",
+			"attach", "detach", "partition", "inherit", "no", "cluster", "force", "row", "level", "security",
+			"replica", "identity", "trigger", "rule", "depends", "rename", "primary", "unique", "foreign",
+			"check", "key", "connection", "tablespace", "reset_", "logged", "unlogged", "access", "of", "not":
+			words = append(words, upper(t.Text))
+			continue
+		}
+		break
+	}
+	return strings.Join(words, " ")
+}
+
+func (p *parser) truncate() ast.Statement {
+	t := &ast.Truncate{Pos: p.pos()}
+	p.next()
+	p.acceptWord("table")
+	for p.err == nil {
+		only := p.acceptWord("only")
+		t.Tables = append(t.Tables, p.relationName())
+		if !only {
+			p.acceptSelf("*")
+		}
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	switch {
+	case p.acceptWord("restart"):
+		p.expectWord("identity")
+		t.Restart = true
+	case p.acceptWord("continue"):
+		p.expectWord("identity")
+	}
+	t.Cascade = p.cascade()
+	return t
+}
+
+func (p *parser) comment() ast.Statement {
+	c := &ast.Comment{Pos: p.pos()}
+	p.next()
+	p.expectWord("on")
+	if p.acceptWord("column") {
+		c.Kind = ast.KindColumn
+		c.Name = p.qualifiedName()
+		if n := len(c.Name.Parts); n > 1 {
+			c.Column = c.Name.Parts[n-1]
+			c.Name.Parts = c.Name.Parts[:n-1]
+		} else if p.err == nil {
+			p.failf("42601", c.Name.Pos, "column name must be qualified")
+		}
+	} else {
+		kind, ok := p.objectKind()
+		if !ok {
+			if name, ok := p.otherKind("COMMENT ON"); ok {
+				p.skipRest()
+				return &ast.Unsupported{Name: name, Pos: c.Pos}
+			}
+			p.unexpected()
+			return nil
+		}
+		c.Kind = kind
+		c.Name = p.relationName()
+	}
+	p.expectWord("is")
+	if p.acceptWord("null") {
+		return c
+	}
+	s := p.stringLit()
+	c.Text = &s
+	return c
+}
+
+// copy reads COPY in its present and its older syntax.
+func (p *parser) copy() ast.Statement {
+	c := &ast.Copy{Pos: p.pos()}
+	p.next()
+	if p.isSelf("(") {
+		p.next()
+		if t := p.tok(); isSelf(t, "(") || p.startsQuery() || isDML(t) {
+			c.Query = p.statement()
+		} else {
+			p.unexpected()
+		}
+		p.expectSelf(")")
+		p.expectWord("to")
+		c.To = true
+	} else {
+		p.acceptWord("binary")
+		n := p.relationName()
+		c.Table = &n
+		if p.isSelf("(") {
+			c.Columns = p.columnTargets()
+		}
+		switch {
+		case p.acceptWord("to"):
+			c.To = true
+		case p.acceptWord("from"):
+		default:
+			p.unexpected()
+		}
+	}
+	switch t := p.tok(); {
+	case isWord(t, "program"):
+		return p.unsupportedClause(c.Pos, "COPY ... PROGRAM")
+	case isWord(t, "stdin"), isWord(t, "stdout"):
+		p.next()
+	case t.Kind == lex.String:
+		p.next()
+		c.File = t.Text
+	default:
+		p.unexpected()
+	}
+	if p.acceptWord("using") || p.isWord("delimiters") {
+		p.expectWord("delimiters")
+		c.Options = append(c.Options, p.copyOption("delimiter"))
+	}
+	withWord := p.acceptWord("with")
+	if p.isSelf("(") {
+		c.Options = append(c.Options, p.utilityOptions()...)
+	} else {
+		n := len(c.Options)
+		c.Options = append(c.Options, p.oldCopyOptions()...)
+		if withWord && len(c.Options) == n && !p.isWord("where") && !p.isSelf(";") && p.tok().Kind != lex.EOF {
+			p.unexpected()
+		}
+	}
+	if p.isWord("where") {
+		if c.To {
+			p.unexpected()
+			return c
+		}
+		p.next()
+		c.Where = p.parseExpr()
+	}
+	return c
+}
+
+// copyOption reads the string of an option of the old syntax.
+func (p *parser) copyOption(name string) ast.Option {
+	o := ast.Option{Name: name, IsSet: true, Pos: p.pos()}
+	p.acceptWord("as")
+	o.Value = p.stringLit()
+	return o
+}
+
+// oldCopyOptions reads the options without parentheses.
+func (p *parser) oldCopyOptions() []ast.Option {
+	var opts []ast.Option
+	for p.err == nil {
+		t := p.tok()
+		o := ast.Option{Pos: t.Pos, IsSet: true}
+		switch {
+		case p.acceptWord("binary"):
+			o.Name, o.Value = "format", "binary"
+		case p.acceptWord("csv"):
+			o.Name, o.Value = "format", "csv"
+		case p.acceptWord("freeze"):
+			o.Name, o.Value = "freeze", "true"
+		case p.acceptWord("header"):
+			o.Name, o.Value = "header", "true"
+		case p.isOneOf("delimiter", "null", "quote", "escape"):
+			p.next()
+			o = p.copyOption(t.Text)
+		case p.acceptWord("encoding"):
+			o.Name, o.Value = "encoding", p.stringLit()
+		case p.isWord("force"):
+			p.next()
+			switch {
+			case p.acceptWord("quote"):
+				o.Name = "force_quote"
+			case p.acceptWords("not", "null"):
+				o.Name = "force_not_null"
+			case p.acceptWord("null"):
+				o.Name = "force_null"
+			default:
+				p.unexpected()
+			}
+			if p.acceptSelf("*") {
+				o.Value = "*"
+				break
+			}
+			var cols []string
+			for p.err == nil {
+				cols = append(cols, p.colID())
+				if !p.acceptSelf(",") {
+					break
+				}
+			}
+			o.Value = strings.Join(cols, ",")
+		default:
+			return opts
+		}
+		opts = append(opts, o)
+	}
+	return opts
+}

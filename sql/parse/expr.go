@@ -1,0 +1,595 @@
+package parse
+
+import (
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/parse/lex"
+	"github.com/weirdb/weir/sql/sqlerr"
+)
+
+// Precedences, from PostgreSQL's grammar, lowest first. Is, comparison and like operators do not
+// associate.
+const (
+	precNone = iota
+	precOr
+	precAnd
+	precNot
+	precIs
+	precCompare
+	precLike
+	precOp
+	precAdd
+	precMul
+	precPow
+	precAt
+	precCollate
+	precSign
+	precCast
+)
+
+func nonAssoc(prec int) bool { return prec == precIs || prec == precCompare || prec == precLike }
+
+// expr is PostgreSQL's a_expr.
+func (p *parser) expr() frag { return p.exprPrec(precOr, false) }
+
+// exprPrec reads an expression whose infix operators bind at least as tight as least. With
+// restricted set it is b_expr, which has no logical operators, LIKE, BETWEEN, IN and so on.
+func (p *parser) exprPrec(least int, restricted bool) frag {
+	p.enter()
+	f := p.infix(p.prefix(restricted), least, restricted)
+	p.leave()
+	return f
+}
+
+// prefix reads an operand with its prefix operators.
+func (p *parser) prefix(restricted bool) frag {
+	t := p.tok()
+	switch {
+	case isSelf(t, "-"), isSelf(t, "+"):
+		p.next()
+		x := p.exprPrec(precSign+1, restricted)
+		if t.Text == "-" {
+			return p.compound(p.out.textAt(t.Pos, "-"), p.out.parens(x))
+		}
+		return p.marker(t.Pos, &ast.Unary{P: at(t), Op: t.Text}, x)
+	case t.Kind == lex.Op, t.Kind == lex.Keyword && t.Text == "operator" && isSelf(p.peek(1), "("):
+		schema, op := p.operator()
+		x := p.exprPrec(precOp+1, restricted)
+		return p.marker(t.Pos, &ast.Unary{P: at(t), Schema: schema, Op: op}, x)
+	case t.Kind != lex.Keyword || restricted:
+	case t.Text == "not":
+		p.next()
+		x := p.exprPrec(precNot+1, false)
+		return p.compound(p.out.textAt(t.Pos, "NOT "), p.out.parens(x))
+	case t.Text == "default":
+		p.next()
+		return p.marker(t.Pos, &ast.Default{P: at(t)})
+	}
+	return p.primary(restricted)
+}
+
+// infixPrec gives the precedence of the infix or postfix operator at the current token, or
+// precNone if there is none.
+func (p *parser) infixPrec(restricted bool) int {
+	t := p.tok()
+	switch t.Kind {
+	case lex.Op:
+		return precOp
+	case lex.Self:
+		switch t.Text {
+		case "<", ">", "=", "<=", ">=", "<>":
+			return precCompare
+		case "+", "-":
+			return precAdd
+		case "*", "/", "%":
+			return precMul
+		case "^":
+			return precPow
+		case "::":
+			return precCast
+		}
+		return precNone
+	case lex.Keyword:
+	default:
+		return precNone
+	}
+	switch t.Text {
+	case "operator":
+		if isSelf(p.peek(1), "(") {
+			return precOp
+		}
+		return precNone
+	case "is":
+		return precIs
+	}
+	if restricted {
+		return precNone
+	}
+	switch t.Text {
+	case "or":
+		return precOr
+	case "and":
+		return precAnd
+	case "isnull", "notnull":
+		return precIs
+	case "between", "in", "like", "ilike", "similar":
+		return precLike
+	case "not":
+		switch n := p.peek(1); {
+		case n.Kind == lex.Keyword && (n.Text == "between" || n.Text == "in" || n.Text == "like" ||
+			n.Text == "ilike" || n.Text == "similar"):
+			return precLike
+		}
+	case "at":
+		if isWord(p.peek(1), "time") {
+			return precAt
+		}
+	case "collate":
+		return precCollate
+	}
+	return precNone
+}
+
+// infix continues an expression behind its first operand.
+func (p *parser) infix(left frag, least int, restricted bool) frag {
+	for p.err == nil {
+		prec := p.infixPrec(restricted)
+		if prec == precNone || prec < least {
+			break
+		}
+		var open bool
+		left, open = p.infixOne(left, prec, restricted)
+		// The right operand of an operator that does not associate may not be followed by
+		// another one of its level; a closed form such as IN (...) may.
+		if open && nonAssoc(prec) && p.infixPrec(restricted) == prec {
+			p.unexpected()
+		}
+		if left.depth > depthLimit {
+			p.tooDeep()
+		}
+	}
+	return left
+}
+
+// infixOne reads one infix or postfix operator and what is right of it. open tells whether it
+// ended with an operand, rather than with a word or a parenthesis.
+func (p *parser) infixOne(left frag, prec int, restricted bool) (f frag, open bool) {
+	t := p.tok()
+	switch prec {
+	case precOr, precAnd:
+		return p.logic(left, prec), true
+	case precIs:
+		return p.is(left, restricted)
+	case precLike:
+		return p.likeInBetween(left)
+	case precCast:
+		p.next()
+		c := &ast.Cast{P: at(t)}
+		c.Type = p.typeName()
+		return p.marker(t.Pos, c, left), false
+	case precAt:
+		p.next()
+		p.expectWord("time", "zone")
+		right := p.exprPrec(precAt+1, restricted)
+		return p.marker(t.Pos, &ast.AtTimeZone{P: at(t)}, left, right), true
+	case precCollate:
+		p.next()
+		c := &ast.Collate{P: at(t)}
+		c.Collation = p.qualifiedName()
+		return p.marker(t.Pos, c, left), false
+	}
+	// A binary operator, or one before ANY or ALL.
+	schema, op := p.operator()
+	if p.isWord("any") || p.isWord("some") || p.isWord("all") {
+		if !restricted {
+			return p.anyAll(left, t, op), false
+		}
+	}
+	right := p.exprPrec(prec+1, restricted)
+	if schema == "" {
+		if native := nativeOp(op); native != "" {
+			return p.compound(p.out.operand(left), p.out.textAt(t.Pos, native), p.out.operand(right)), true
+		}
+	}
+	return p.marker(t.Pos, &ast.Binary{P: at(t), Schema: schema, Op: op}, left, right), true
+}
+
+// nativeOp is the TiDB spelling of the operators that it reads as Postgres does, with spaces.
+func nativeOp(op string) string {
+	switch op {
+	case "+":
+		return " + "
+	case "-":
+		return " - "
+	case "*":
+		return " * "
+	case "/":
+		return " / "
+	case "%":
+		return " % "
+	case "^":
+		return " ^ "
+	case "=":
+		return " = "
+	case "<>":
+		return " <> "
+	case "<":
+		return " < "
+	case ">":
+		return " > "
+	case "<=":
+		return " <= "
+	case ">=":
+		return " >= "
+	}
+	return ""
+}
+
+// operator reads a symbol or OPERATOR(schema.symbol).
+func (p *parser) operator() (schema, op string) {
+	t := p.tok()
+	if t.Kind == lex.Op || t.Kind == lex.Self {
+		p.next()
+		return "", t.Text
+	}
+	p.expectWord("operator")
+	p.expectSelf("(")
+	for isColID(p.tok()) {
+		schema = p.colID()
+		p.expectSelf(".")
+	}
+	t = p.tok()
+	if t.Kind == lex.Op || t.Kind == lex.Self && nativeOp(t.Text) != "" {
+		p.next()
+	} else {
+		p.unexpected()
+	}
+	p.expectSelf(")")
+	return schema, t.Text
+}
+
+// nativeLogic is the longest chain of AND or OR that goes to TiDB as it is; its tree would be as
+// high as the chain is long.
+const nativeLogic = 32
+
+// logic reads "left AND b AND c ..." as a whole.
+func (p *parser) logic(left frag, prec int) frag {
+	word, op := "and", " AND "
+	if prec == precOr {
+		word, op = "or", " OR "
+	}
+	start := p.pos()
+	operands := []frag{left}
+	var ops []int
+	for p.isWord(word) {
+		ops = append(ops, p.pos())
+		p.next()
+		operands = append(operands, p.exprPrec(prec+1, false))
+	}
+	if len(ops) > nativeLogic {
+		if prec == precOr {
+			return p.marker(start, &ast.Or{P: ast.P{Pos: start}}, operands...)
+		}
+		return p.marker(start, &ast.And{P: ast.P{Pos: start}}, operands...)
+	}
+	f := p.out.operand(left)
+	for i, pos := range ops {
+		f = p.out.join(f, p.out.textAt(pos, op), p.out.operand(operands[i+1]))
+	}
+	f.compound = true
+	f.depth++
+	return f
+}
+
+// is reads what begins with IS, ISNULL or NOTNULL.
+func (p *parser) is(left frag, restricted bool) (f frag, open bool) {
+	t := p.tok()
+	p.next()
+	native := func(s string) (frag, bool) {
+		return p.compound(p.out.operand(left), p.out.textAt(t.Pos, s)), false
+	}
+	switch t.Text {
+	case "isnull":
+		return native(" IS NULL")
+	case "notnull":
+		return native(" IS NOT NULL")
+	}
+	not := p.acceptWord("not")
+	choose := func(s, negated string) (frag, bool) {
+		if not {
+			s = negated
+		}
+		p.next()
+		return native(s)
+	}
+	switch w := p.tok(); {
+	case isWord(w, "distinct"):
+		p.next()
+		p.expectWord("from")
+		right := p.exprPrec(precIs+1, restricted)
+		return p.marker(t.Pos, &ast.IsDistinct{P: at(t), Not: not}, left, right), true
+	case isWord(w, "document"):
+		p.unsupported(t.Pos, "IS DOCUMENT")
+	case restricted:
+		p.unexpected()
+	case isWord(w, "null"):
+		return choose(" IS NULL", " IS NOT NULL")
+	case isWord(w, "true"):
+		return choose(" IS TRUE", " IS NOT TRUE")
+	case isWord(w, "false"):
+		return choose(" IS FALSE", " IS NOT FALSE")
+	case isWord(w, "unknown"):
+		p.next()
+		return p.marker(t.Pos, &ast.Is{P: at(t), What: ast.IsUnknown, Not: not}, left), false
+	case isWord(w, "normalized"), w.Kind == lex.Keyword && isNormalForm(w.Text) && isWord(p.peek(1), "normalized"):
+		args := []frag{left}
+		if w.Text != "normalized" {
+			args = append(args, p.out.strLit(w.Pos, upper(w.Text)))
+			p.next()
+		}
+		p.next()
+		f := p.marker(t.Pos, &callCell{fn: &ast.Func{P: at(t), Name: plainName("is_normalized", t)}, args: len(args)}, args...)
+		if not {
+			f = p.compound(p.out.textAt(t.Pos, "NOT "), f)
+		}
+		return f, false
+	default:
+		p.unexpected()
+	}
+	return left, false
+}
+
+func isNormalForm(w string) bool { return w == "nfc" || w == "nfd" || w == "nfkc" || w == "nfkd" }
+
+// likeInBetween reads [NOT] LIKE, ILIKE, SIMILAR TO, IN or BETWEEN.
+func (p *parser) likeInBetween(left frag) (f frag, open bool) {
+	start := p.tok()
+	not := p.acceptWord("not")
+	t := p.tok()
+	p.next()
+	word := " " + upper(t.Text) + " "
+	if not {
+		word = " NOT" + word
+	}
+	switch t.Text {
+	case "between":
+		sym := p.acceptWord("symmetric")
+		if !sym {
+			p.acceptWord("asymmetric")
+		}
+		lo := p.exprPrec(precIs, true)
+		p.expectWord("and")
+		hi := p.exprPrec(precLike+1, false)
+		if sym {
+			return p.marker(start.Pos, &ast.Between{P: at(start), Not: not, Sym: true}, left, lo, hi), true
+		}
+		return p.compound(p.out.operand(left), p.out.textAt(start.Pos, word),
+			p.out.operand(lo), p.out.text(" AND "), p.out.operand(hi)), true
+	case "in":
+		if !p.isSelf("(") {
+			p.unexpected()
+			return left, false
+		}
+		q, list := p.parenthesised()
+		in := p.out.textAt(start.Pos, word)
+		if q != nil {
+			return p.compound(p.out.operand(left), in, p.out.parens(p.finish(q))), false
+		}
+		return p.compound(p.out.operand(left), in, p.out.parens(p.out.list(list))), false
+	}
+	kind := ast.LikeLike
+	switch t.Text {
+	case "ilike":
+		kind = ast.LikeILike
+	case "similar":
+		kind = ast.LikeSimilar
+		p.expectWord("to")
+	}
+	if kind != ast.LikeSimilar && (p.isWord("any") || p.isWord("some") || p.isWord("all")) {
+		op := "~~"
+		if not {
+			op = "!~~"
+		}
+		if kind == ast.LikeILike {
+			op += "*"
+		}
+		return p.anyAll(left, start, op), false
+	}
+	pattern := p.exprPrec(precLike+1, false)
+	if p.acceptWord("escape") {
+		esc := p.exprPrec(precLike+1, false)
+		return p.marker(start.Pos, &ast.Like{P: at(start), Kind: kind, Not: not}, left, pattern, esc), true
+	}
+	if kind == ast.LikeSimilar {
+		return p.marker(start.Pos, &ast.Like{P: at(start), Kind: kind, Not: not}, left, pattern), true
+	}
+	return p.compound(p.out.operand(left), p.out.textAt(start.Pos, word), p.out.operand(pattern)), true
+}
+
+// anyAll reads "ANY|SOME|ALL (query or array)" behind the operator op at token t.
+func (p *parser) anyAll(left frag, t *lex.Token, op string) frag {
+	all := p.isWord("all")
+	p.next()
+	if !p.isSelf("(") {
+		p.unexpected()
+		return left
+	}
+	q, list := p.parenthesised()
+	if q != nil {
+		return p.marker(t.Pos, &ast.AnyAllQuery{P: at(t), Op: op, All: all}, left, p.out.parens(p.finish(q)))
+	}
+	if len(list) != 1 {
+		p.unexpectedAt(&p.toks[max(p.i-1, 0)])
+		return left
+	}
+	return p.marker(t.Pos, &ast.AnyAll{P: at(t), Op: op, All: all}, left, list[0])
+}
+
+// exprList reads one or more expressions with commas between them.
+func (p *parser) exprList() []frag {
+	list := []frag{p.expr()}
+	for p.acceptSelf(",") {
+		list = append(list, p.expr())
+	}
+	return list
+}
+
+// parenthesised reads "(query)" or "(expression, ...)"; the current token is the parenthesis.
+// Which of the two it is shows only behind any number of further parentheses, so that a query
+// that has been read may turn out to be the first operand of an expression.
+func (p *parser) parenthesised() (*query, []frag) {
+	p.enter()
+	defer p.leave()
+	p.expectSelf("(")
+	inner := p.pos()
+	var first frag
+	switch {
+	case p.startsQuery():
+		q := p.query()
+		p.expectSelf(")")
+		return q, nil
+	case p.isSelf("("):
+		q, list := p.parenthesised()
+		if q != nil {
+			if p.continuesQuery() {
+				q = p.queryFrom(q)
+			}
+			if p.acceptSelf(")") {
+				return q, nil
+			}
+			first = p.subquery(inner, q)
+		} else {
+			first = p.group(inner, list)
+		}
+		first = p.infix(p.afterParens(first), precOr, false)
+	default:
+		first = p.expr()
+	}
+	list := []frag{first}
+	for p.acceptSelf(",") {
+		list = append(list, p.expr())
+	}
+	p.expectSelf(")")
+	return nil, list
+}
+
+// group is what "(a)" or "(a, b)" means as an operand.
+func (p *parser) group(pos int, list []frag) frag {
+	if len(list) == 1 {
+		list[0].row = false
+		return list[0]
+	}
+	f := p.marker(pos, &ast.Row{P: ast.P{Pos: pos}}, list...)
+	f.row = true
+	return f
+}
+
+// subquery is a query as a scalar operand.
+func (p *parser) subquery(pos int, q *query) frag {
+	return p.out.join(p.out.textAt(pos, "("), p.finish(q), p.out.text(")"))
+}
+
+// afterParens reads what may follow a closing parenthesis directly: subscripts, fields, and for
+// a row OVERLAPS.
+func (p *parser) afterParens(f frag) frag {
+	return p.overlaps(p.indirection(f))
+}
+
+func (p *parser) overlaps(f frag) frag {
+	if !f.row || !p.isWord("overlaps") {
+		return f
+	}
+	t := p.tok()
+	p.next()
+	var right frag
+	switch {
+	case p.isSelf("("):
+		pos := p.pos()
+		q, list := p.parenthesised()
+		if q != nil || len(list) < 2 {
+			p.unexpected()
+			return f
+		}
+		right = p.group(pos, list)
+	case p.isWord("row") && isSelf(p.peek(1), "("):
+		right = p.explicitRow()
+	default:
+		p.unexpected()
+		return f
+	}
+	return p.marker(t.Pos, &ast.Overlaps{P: at(t)}, f, right)
+}
+
+// indirection reads ".field", ".*", "[i]" and "[lo:hi]" behind an operand.
+func (p *parser) indirection(f frag) frag {
+	for p.err == nil {
+		t := p.tok()
+		switch {
+		case isSelf(t, "."):
+			p.next()
+			if p.acceptSelf("*") {
+				f = p.marker(t.Pos, &ast.Field{P: at(t), Name: "*"}, f)
+				continue
+			}
+			f = p.marker(t.Pos, &ast.Field{P: at(t), Name: p.colLabel()}, f)
+		case isSelf(t, "["):
+			f = p.subscript(f)
+		default:
+			return f
+		}
+		if f.depth > depthLimit {
+			p.tooDeep()
+		}
+	}
+	return f
+}
+
+func (p *parser) subscript(f frag) frag {
+	t := p.tok()
+	p.next()
+	c := &subscriptCell{sub: &ast.Subscript{P: at(t)}}
+	operands := []frag{f}
+	if !p.isSelf(":") {
+		operands = append(operands, p.expr())
+		c.lo = true
+	}
+	if p.acceptSelf(":") {
+		c.sub.Slice = true
+		if !p.isSelf("]") {
+			operands = append(operands, p.expr())
+			c.hi = true
+		}
+	}
+	p.expectSelf("]")
+	return p.marker(t.Pos, c, operands...)
+}
+
+// Short forms.
+
+func at(t *lex.Token) ast.P { return ast.P{Pos: t.Pos} }
+
+func plainName(s string, t *lex.Token) ast.Name { return ast.Name{Parts: []string{s}, Pos: t.Pos} }
+
+func (p *parser) compound(frags ...frag) frag { return p.out.compound(frags...) }
+
+func (p *parser) marker(src int, c any, operands ...frag) frag {
+	f := p.out.marker(src, c, operands...)
+	if f.depth > depthLimit {
+		p.tooDeep()
+	}
+	return f
+}
+
+func upper(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'a' && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+	return string(b)
+}
+
+// improperStar is PostgreSQL's error for a "*" that is not at the end of a reference.
+func (p *parser) improperStar(pos int) {
+	p.failf(sqlerr.SyntaxError, pos, "improper use of \"*\"")
+}

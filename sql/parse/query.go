@@ -1,0 +1,824 @@
+package parse
+
+import (
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/parse/lex"
+	"github.com/weirdb/weir/sql/sqlerr"
+)
+
+// query is a query that has been read, in parts, since clauses outside of parentheses are added
+// to the query inside: (SELECT ... ORDER BY a) LIMIT 1 is one query.
+type query struct {
+	with frag
+	body frag
+	// core is the cell of a plain SELECT body, nil for a set operation or VALUES.
+	core *coreCell
+	// sel is the shell; order is its ORDER BY, as TiDB items.
+	sel           *ast.Select
+	order         []frag
+	limit, offset frag
+	locking       bool
+	limitPos      int
+	// values is set for VALUES, for messages.
+	values bool
+}
+
+type (
+	// coreCell is the shell of a SELECT ... FROM ..., with the aliases of its targets. Its
+	// operands are those of DISTINCT ON. It is the first field of every SELECT.
+	coreCell struct {
+		core *ast.SelectCore
+	}
+	// bodyCell is the shell of what a query has besides SELECT ... FROM: the first item of its
+	// ORDER BY. Operands are the limit and the offset.
+	bodyCell struct {
+		sel           *ast.Select
+		setOp         *ast.SetOp
+		values        *ast.Values
+		limit, offset bool
+	}
+	// orderCell is an ORDER BY item that is more than an expression.
+	orderCell struct{ item ast.OrderItem }
+	// cteCell is a common table expression; with dml set its query is that further statement.
+	cteCell struct {
+		cte *ast.CTE
+		dml int
+	}
+)
+
+// startsQuery tells whether a query without parentheses begins here.
+func (p *parser) startsQuery() bool {
+	t := p.tok()
+	if t.Kind != lex.Keyword {
+		return false
+	}
+	switch t.Text {
+	case "select", "with", "table":
+		return true
+	case "values":
+		return isSelf(p.peek(1), "(")
+	}
+	return false
+}
+
+// continuesQuery tells whether behind a query in parentheses something follows that makes it part
+// of a larger query.
+func (p *parser) continuesQuery() bool {
+	t := p.tok()
+	if t.Kind != lex.Keyword {
+		return false
+	}
+	switch t.Text {
+	case "union", "intersect", "except", "order", "limit", "offset", "fetch", "for":
+		return true
+	}
+	return false
+}
+
+// parseQuery reads a query and makes its tree.
+func (p *parser) parseQuery() *ast.Select {
+	q := p.query()
+	if p.err != nil {
+		return nil
+	}
+	return p.decodeQuery(p.finish(q))
+}
+
+// parseExpr reads an expression and makes its tree.
+func (p *parser) parseExpr() ast.Expr {
+	f := p.expr()
+	if p.err != nil {
+		return nil
+	}
+	return p.decodeExpr(f)
+}
+
+// query is PostgreSQL's SelectStmt: a query with or without parentheses around it.
+func (p *parser) query() *query {
+	p.enter()
+	defer p.leave()
+	if p.isWord("with") {
+		pos := p.pos()
+		return p.queryAfterWith(p.with(), pos)
+	}
+	q := p.setExpr(1)
+	p.queryTail(q)
+	return q
+}
+
+// queryAfterWith reads the query that a WITH clause belongs to.
+func (p *parser) queryAfterWith(with frag, pos int) *query {
+	q := p.setExpr(1)
+	if q.with.first != 0 {
+		p.multipleClauses(pos, "WITH")
+	}
+	q.with = with
+	p.queryTail(q)
+	return q
+}
+
+// queryFrom continues a query of which the first part, in parentheses, has been read.
+func (p *parser) queryFrom(q *query) *query {
+	q = p.setOps(q, 1)
+	p.queryTail(q)
+	return q
+}
+
+// setExpr reads SELECTs with set operations between them; INTERSECT binds tighter (2) than UNION
+// and EXCEPT (1).
+func (p *parser) setExpr(least int) *query {
+	p.enter()
+	defer p.leave()
+	var q *query
+	switch t := p.tok(); {
+	case isSelf(t, "("):
+		q = p.queryInParens()
+	case isWord(t, "select"):
+		q = p.selectCore()
+	case isWord(t, "values"):
+		q = p.valuesBody()
+	case isWord(t, "table"):
+		q = p.tableBody()
+	default:
+		p.unexpected()
+		q = &query{sel: &ast.Select{}}
+	}
+	return p.setOps(q, least)
+}
+
+func (p *parser) setOps(q *query, least int) *query {
+	height := q.body.depth
+	for p.err == nil {
+		t := p.tok()
+		prec, kind := 1, ast.Union
+		switch {
+		case isWord(t, "union"):
+		case isWord(t, "except"):
+			kind = ast.Except
+		case isWord(t, "intersect"):
+			prec, kind = 2, ast.Intersect
+		default:
+			return q
+		}
+		if prec < least {
+			return q
+		}
+		p.next()
+		op := &ast.SetOp{Op: kind, Pos: t.Pos}
+		if p.acceptWord("all") {
+			op.All = true
+		} else {
+			p.acceptWord("distinct")
+		}
+		right := p.setExpr(prec + 1)
+		word := [...]string{ast.Union: " UNION ", ast.Intersect: " INTERSECT ", ast.Except: " EXCEPT "}[kind]
+		if op.All {
+			word += "ALL "
+		}
+		body := p.out.join(p.out.parens(p.finish(q)), p.out.text(word), p.out.parens(p.finish(right)))
+		height++
+		body.depth = max(body.depth, height) + 1
+		pos := q.sel.Pos
+		q = &query{sel: &ast.Select{Pos: pos, Body: op}, body: body}
+		if body.depth > depthLimit {
+			p.tooDeep()
+		}
+	}
+	return q
+}
+
+// queryTail reads ORDER BY, LIMIT, OFFSET, FETCH and FOR UPDATE, the last two groups in any order.
+func (p *parser) queryTail(q *query) {
+	if p.isWord("order") {
+		pos := p.pos()
+		hadOrder := q.sel.OrderBy != nil
+		items, frags := p.orderItems()
+		if hadOrder {
+			p.multipleClauses(pos, "ORDER BY")
+		}
+		q.sel.OrderBy = items
+		q.order = frags
+	}
+	limit, offset, locking := false, false, false
+	for p.err == nil {
+		t := p.tok()
+		switch {
+		case isWord(t, "limit") && !limit:
+			limit = true
+			p.limitClause(q)
+		case isWord(t, "fetch") && !limit:
+			limit = true
+			p.fetchClause(q)
+		case isWord(t, "offset") && !offset:
+			offset = true
+			p.offsetClause(q)
+		case isWord(t, "for") && !locking && p.lockingClause(q):
+			locking = true
+			for p.isWord("for") && p.lockingClause(q) {
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (p *parser) limitClause(q *query) {
+	pos := p.pos()
+	p.next()
+	if q.limitPos > 0 {
+		p.multipleClauses(pos, "LIMIT")
+	}
+	q.limitPos = pos + 1
+	if p.acceptWord("all") {
+		return
+	}
+	q.limit = p.expr()
+	if p.isSelf(",") {
+		p.fail(sqlerr.New(sqlerr.SyntaxError, pos, "LIMIT #,# syntax is not supported").
+			WithHint("Use separate LIMIT and OFFSET clauses."))
+	}
+}
+
+func (p *parser) offsetClause(q *query) {
+	pos := p.pos()
+	p.next()
+	if q.offset.first != 0 {
+		p.multipleClauses(pos, "OFFSET")
+	}
+	q.offset = p.expr()
+	if !p.acceptWord("rows") {
+		p.acceptWord("row")
+	}
+}
+
+// fetchClause reads FETCH FIRST [n] ROWS ONLY or WITH TIES.
+func (p *parser) fetchClause(q *query) {
+	pos := p.pos()
+	p.next()
+	if q.limitPos > 0 {
+		p.multipleClauses(pos, "LIMIT")
+	}
+	q.limitPos = pos + 1
+	if p.acceptAnyOf("first", "next") == "" {
+		p.unexpected()
+	}
+	switch t := p.tok(); {
+	case isWord(t, "row") && !isSelf(p.peek(1), "("), isWord(t, "rows"):
+		q.limit = p.out.textAt(t.Pos, "1")
+	case isSelf(t, "+"), isSelf(t, "-"):
+		p.next()
+		n := p.tok()
+		if n.Kind != lex.Int && n.Kind != lex.Num {
+			p.unexpected()
+			return
+		}
+		f := p.primary(false)
+		if t.Text == "-" {
+			f = p.compound(p.out.textAt(t.Pos, "-"), p.out.parens(f))
+		}
+		q.limit = f
+	default:
+		q.limit = p.primary(false)
+	}
+	if p.acceptAnyOf("row", "rows") == "" {
+		p.unexpected()
+	}
+	if p.acceptWord("only") {
+		return
+	}
+	p.expectWord("with", "ties")
+	q.sel.WithTies = true
+}
+
+// lockingClause reads FOR UPDATE and its kin; false means that another clause begins with FOR here.
+func (p *parser) lockingClause(q *query) bool {
+	next := p.peek(1)
+	switch {
+	case isWord(next, "update"), isWord(next, "share"), isWord(next, "no"), isWord(next, "key"):
+	case isWords(p, 1, "read", "only"):
+		p.next()
+		p.next()
+		p.next()
+		return true
+	default:
+		return false
+	}
+	p.next()
+	switch {
+	case p.acceptWords("no", "key", "update"), p.acceptWords("key", "share"):
+	case p.acceptAnyOf("update", "share") != "":
+	default:
+		p.unexpected()
+	}
+	if p.acceptWord("of") {
+		for {
+			p.qualifiedName()
+			if !p.acceptSelf(",") {
+				break
+			}
+		}
+	}
+	if !p.acceptWord("nowait") {
+		p.acceptWords("skip", "locked")
+	}
+	q.locking = true
+	return true
+}
+
+func isWords(p *parser, from int, words ...string) bool {
+	for n, w := range words {
+		if !isWord(p.peek(from+n), w) {
+			return false
+		}
+	}
+	return true
+}
+
+// orderItems reads ORDER BY ...; the current token is ORDER. It gives the items without their
+// expressions, and these with everything that TiDB has to carry.
+func (p *parser) orderItems() ([]ast.OrderItem, []frag) {
+	p.expectWord("order", "by")
+	var items []ast.OrderItem
+	var frags []frag
+	for {
+		item, f := p.orderItem(p.expr)
+		items = append(items, item)
+		frags = append(frags, f)
+		if !p.acceptSelf(",") {
+			return items, frags
+		}
+	}
+}
+
+// orderItem reads one item, its expression by the given rule.
+func (p *parser) orderItem(expr func() frag) (ast.OrderItem, frag) {
+	item := ast.OrderItem{Pos: p.pos()}
+	f := expr()
+	switch {
+	case p.acceptWord("using"):
+		t := p.tok()
+		if t.Kind != lex.Op && (t.Kind != lex.Self || nativeOp(t.Text) == "") && !isWord(t, "operator") {
+			p.unexpected()
+			return item, f
+		}
+		_, item.Using = p.operator()
+	case p.acceptWord("desc"):
+		item.Desc = true
+	default:
+		p.acceptWord("asc")
+	}
+	if p.isWord("nulls") && (isWord(p.peek(1), "first") || isWord(p.peek(1), "last")) {
+		p.next()
+		item.Nulls = ast.NullsLast
+		if p.isWord("first") {
+			item.Nulls = ast.NullsFirst
+		}
+		p.next()
+	}
+	return item, p.marker(item.Pos, &orderCell{item: item}, f)
+}
+
+// finish is the whole query as TiDB text, without parentheses around it.
+func (p *parser) finish(q *query) frag {
+	f := p.out.join(q.with, q.body)
+	order := q.order
+	q.sel.Locking = q.locking
+	if q.core == nil || q.limit.first != 0 || q.offset.first != 0 || q.sel.WithTies || q.locking {
+		c := &bodyCell{sel: q.sel}
+		switch b := q.sel.Body.(type) {
+		case *ast.SetOp:
+			c.setOp = b
+		case *ast.Values:
+			c.values = b
+		}
+		var ops []frag
+		if q.limit.first != 0 {
+			c.limit = true
+			ops = append(ops, q.limit)
+		}
+		if q.offset.first != 0 {
+			c.offset = true
+			ops = append(ops, q.offset)
+		}
+		order = append([]frag{p.marker(q.sel.Pos, c, ops...)}, order...)
+	}
+	if len(order) > 0 {
+		f = p.out.join(f, p.out.text(" ORDER BY "), p.out.list(order))
+	}
+	f.depth++
+	return f
+}
+
+// with reads WITH [RECURSIVE] name AS (...), ... .
+func (p *parser) with() frag {
+	p.next()
+	f := p.out.text("WITH ")
+	if p.acceptWord("recursive") {
+		f = p.out.text("WITH RECURSIVE ")
+	}
+	for n := 0; p.err == nil; n++ {
+		if n > 0 {
+			f = p.out.join(f, p.out.text(","))
+		}
+		c := &cteCell{cte: &ast.CTE{Pos: p.pos(), Name: p.colID()}}
+		if p.isSelf("(") {
+			c.cte.Columns = p.nameList()
+		}
+		p.expectWord("as")
+		if p.isWord("not") && isWord(p.peek(1), "materialized") {
+			p.next()
+			p.next()
+			no := false
+			c.cte.Materialized = &no
+		} else if p.acceptWord("materialized") {
+			yes := true
+			c.cte.Materialized = &yes
+		}
+		body := p.cteBody(c)
+		f = p.out.join(f, p.out.cellName(c.cte.Pos, c), p.out.text(" AS "), p.out.parens(body))
+		if p.isWord("search") || p.isWord("cycle") {
+			p.unsupported(p.pos(), upper(p.tok().Text)+" clause of WITH")
+		}
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	return p.out.join(f, p.out.text(" "))
+}
+
+// cteBody reads "(query)" or a data-modifying statement in parentheses.
+func (p *parser) cteBody(c *cteCell) frag {
+	p.enter()
+	defer p.leave()
+	if !p.isSelf("(") || isSelf(p.peek(1), "(") {
+		return p.finish(p.queryInParens())
+	}
+	p.next()
+	pos := p.pos()
+	var with frag
+	if p.isWord("with") {
+		with = p.with()
+	}
+	var body frag
+	switch {
+	case isDML(p.tok()):
+		c.dml = p.dml(with, pos)
+		body = p.out.text("SELECT 1")
+	case with.first != 0:
+		body = p.finish(p.queryAfterWith(with, pos))
+	case p.startsQuery():
+		body = p.finish(p.query())
+	default:
+		p.unexpected()
+	}
+	p.expectSelf(")")
+	return body
+}
+
+func isDML(t *lex.Token) bool {
+	return isWord(t, "insert") || isWord(t, "update") || isWord(t, "delete") || isWord(t, "merge")
+}
+
+func (p *parser) valuesBody() *query {
+	pos := p.pos()
+	p.next()
+	v := &ast.Values{Pos: pos}
+	q := &query{sel: &ast.Select{Pos: pos, Body: v}, values: true}
+	body := p.out.text("VALUES ")
+	for n := 0; p.err == nil; n++ {
+		if n > 0 {
+			body = p.out.append(body, p.out.text(","))
+		}
+		p.expectSelf("(")
+		row := p.exprList()
+		p.expectSelf(")")
+		body = p.out.join(body, p.out.text("ROW("), p.out.list(row), p.out.text(")"))
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	q.body = body
+	return q
+}
+
+// tableBody reads TABLE name, which is SELECT * FROM name.
+func (p *parser) tableBody() *query {
+	pos := p.pos()
+	p.next()
+	core := &ast.SelectCore{Pos: pos, Targets: []ast.Target{{Pos: pos}}}
+	c := &coreCell{core: core}
+	rel := &ast.TableRef{Pos: p.pos()}
+	rel.Only = p.acceptWord("only")
+	rel.Name = p.relationName()
+	if !rel.Only {
+		p.acceptSelf("*")
+	}
+	return &query{
+		sel: &ast.Select{Pos: pos}, core: c,
+		body: p.out.join(p.out.text("SELECT "), p.marker(pos, c), p.out.text(","),
+			p.marker(pos, &ast.Star{P: ast.P{Pos: pos}}), p.out.text(" FROM "), p.tableSource(rel)),
+	}
+}
+
+// selectCore reads SELECT ... up to the WINDOW clause.
+func (p *parser) selectCore() *query {
+	pos := p.pos()
+	p.next()
+	core := &ast.SelectCore{Pos: pos}
+	c := &coreCell{core: core}
+	var on []frag
+	if p.acceptWord("distinct") {
+		core.Distinct = true
+		if p.acceptWord("on") {
+			p.expectSelf("(")
+			on = p.exprList()
+			p.expectSelf(")")
+		}
+	} else {
+		p.acceptWord("all")
+	}
+	marker := p.marker(pos, c, on...)
+	f := p.out.join(p.out.text("SELECT "), marker)
+	targets, frags := p.targets(true)
+	core.Targets = targets
+	for _, t := range frags {
+		f = p.out.join(f, p.out.text(","), t)
+	}
+	if p.isWord("into") {
+		p.unsupported(p.pos(), "SELECT INTO")
+	}
+	var from frag
+	if p.acceptWord("from") {
+		from = p.fromList()
+	}
+	var rest frag
+	if p.acceptWord("where") {
+		rest = p.out.join(p.out.text(" WHERE "), p.out.parens(p.expr()))
+	}
+	if p.isWords("group", "by") {
+		p.next()
+		p.next()
+		if p.acceptWord("distinct") {
+			core.GroupDist = true
+		} else {
+			p.acceptWord("all")
+		}
+		rest = p.out.join(rest, p.out.text(" GROUP BY "), p.out.list(p.groupItems()))
+	}
+	if p.acceptWord("having") {
+		rest = p.out.join(rest, p.out.text(" HAVING "), p.out.parens(p.expr()))
+	}
+	if p.acceptWord("window") {
+		rest = p.out.join(rest, p.out.text(" WINDOW "), p.windowClause(core))
+	}
+	if from.first == 0 && rest.first != 0 {
+		from = p.out.text("`\x01`")
+	}
+	if from.first != 0 {
+		f = p.out.join(f, p.out.text(" FROM "), from)
+	}
+	return &query{sel: &ast.Select{Pos: pos, Body: core}, core: c, body: p.out.join(f, rest)}
+}
+
+// targets reads a select list, which may be empty, or a RETURNING list.
+func (p *parser) targets(mayBeEmpty bool) ([]ast.Target, []frag) {
+	var targets []ast.Target
+	var frags []frag
+	if mayBeEmpty && p.endsTargets() {
+		return nil, nil
+	}
+	for p.err == nil {
+		t := p.tok()
+		target := ast.Target{Pos: t.Pos}
+		var f frag
+		if isSelf(t, "*") {
+			p.next()
+			f = p.marker(t.Pos, &ast.Star{P: at(t)})
+		} else {
+			f = p.expr()
+			switch a := p.tok(); {
+			case isWord(a, "as"):
+				p.next()
+				target.Alias = p.colLabel()
+			case isColLabel(a) && a.Bare && !p.startsEmit():
+				target.Alias = a.Text
+				p.next()
+			}
+		}
+		targets = append(targets, target)
+		frags = append(frags, f)
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	return targets, frags
+}
+
+// endsTargets tells whether the select list is empty.
+func (p *parser) endsTargets() bool {
+	t := p.tok()
+	switch t.Kind {
+	case lex.EOF:
+		return true
+	case lex.Self:
+		return t.Text == ";" || t.Text == ")"
+	case lex.Keyword:
+		switch t.Text {
+		case "from", "where", "group", "having", "window", "union", "intersect", "except", "order",
+			"limit", "offset", "fetch", "for", "into":
+			return true
+		}
+	}
+	return false
+}
+
+// startsEmit tells whether EMIT ON WINDOW CLOSE follows, rather than an alias.
+func (p *parser) startsEmit() bool { return p.isWords("emit", "on", "window", "close") }
+
+// windowCell is the shell of a window definition: the first item of its PARTITION BY. Operands
+// are the offsets of the frame.
+type windowCell struct{ spec *ast.WindowSpec }
+
+// windowClause reads name AS (...), ... .
+func (p *parser) windowClause(core *ast.SelectCore) frag {
+	var f frag
+	for n := 0; p.err == nil; n++ {
+		if n > 0 {
+			f = p.out.append(f, p.out.text(","))
+		}
+		pos := p.pos()
+		name := p.colID()
+		p.expectWord("as")
+		spec := &ast.WindowSpec{Pos: p.pos()}
+		core.Windows = append(core.Windows, ast.NamedWindow{Name: name})
+		f = p.out.join(f, p.out.ident(pos, name), p.out.text(" AS "), p.windowSpec(spec))
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	return f
+}
+
+// windowSpec reads ([name] [PARTITION BY ...] [ORDER BY ...] [frame]).
+func (p *parser) windowSpec(spec *ast.WindowSpec) frag {
+	pos := p.pos()
+	p.expectSelf("(")
+	if t := p.tok(); isColID(t) && !isFrameStart(t) && !isWord(t, "partition") {
+		spec.Name, spec.Ref = t.Text, true
+		p.next()
+	}
+	var parts, order []frag
+	if p.isWords("partition", "by") {
+		p.next()
+		p.next()
+		parts = p.exprList()
+	}
+	if p.isWord("order") {
+		spec.OrderBy, order = p.orderItems()
+	}
+	var bounds []frag
+	if isFrameStart(p.tok()) {
+		bounds = p.frame(spec)
+	}
+	p.expectSelf(")")
+	marker := p.marker(pos, &windowCell{spec: spec}, bounds...)
+	f := p.out.join(p.out.text("(PARTITION BY "), p.out.list(append([]frag{marker}, parts...)))
+	if len(order) > 0 {
+		f = p.out.join(f, p.out.text(" ORDER BY "), p.out.list(order))
+	}
+	return p.out.join(f, p.out.text(")"))
+}
+
+func isFrameStart(t *lex.Token) bool {
+	return isWord(t, "rows") || isWord(t, "range") || isWord(t, "groups")
+}
+
+// frame reads a frame clause and gives its offsets.
+func (p *parser) frame(spec *ast.WindowSpec) []frag {
+	t := p.tok()
+	p.next()
+	fr := &ast.Frame{Pos: t.Pos}
+	spec.Frame = fr
+	switch t.Text {
+	case "range":
+		fr.Unit = ast.FrameRange
+	case "groups":
+		fr.Unit = ast.FrameGroups
+	}
+	var offsets []frag
+	bound := func(b *ast.FrameBound) int {
+		pos := p.pos()
+		switch {
+		case p.acceptWords("unbounded", "preceding"):
+			b.Kind = ast.UnboundedPreceding
+		case p.acceptWords("unbounded", "following"):
+			b.Kind = ast.UnboundedFollowing
+		case p.acceptWords("current", "row"):
+			b.Kind = ast.CurrentRow
+		default:
+			offsets = append(offsets, p.expr())
+			switch {
+			case p.acceptWord("preceding"):
+				b.Kind = ast.OffsetPreceding
+			case p.acceptWord("following"):
+				b.Kind = ast.OffsetFollowing
+			default:
+				p.unexpected()
+			}
+		}
+		return pos
+	}
+	between := p.acceptWord("between")
+	startPos := bound(&fr.Start)
+	fr.End.Kind = ast.CurrentRow
+	if between {
+		p.expectWord("and")
+		endPos := bound(&fr.End)
+		p.checkFrame(fr, startPos, endPos)
+	} else {
+		switch fr.Start.Kind {
+		case ast.UnboundedFollowing:
+			p.failf(sqlerr.WindowingError, startPos, "frame start cannot be UNBOUNDED FOLLOWING")
+		case ast.OffsetFollowing:
+			p.failf(sqlerr.WindowingError, startPos, "frame starting from following row cannot end with current row")
+		}
+	}
+	if p.acceptWord("exclude") {
+		switch {
+		case p.acceptWords("current", "row"):
+			fr.Exclude = ast.ExcludeCurrentRow
+		case p.acceptWord("group"):
+			fr.Exclude = ast.ExcludeGroup
+		case p.acceptWord("ties"):
+			fr.Exclude = ast.ExcludeTies
+		default:
+			p.expectWord("no", "others")
+		}
+	}
+	return offsets
+}
+
+// checkFrame refuses the frames that PostgreSQL's grammar refuses.
+func (p *parser) checkFrame(fr *ast.Frame, startPos, endPos int) {
+	s, e := fr.Start.Kind, fr.End.Kind
+	switch {
+	case s == ast.UnboundedFollowing:
+		p.failf(sqlerr.WindowingError, startPos, "frame start cannot be UNBOUNDED FOLLOWING")
+	case e == ast.UnboundedPreceding:
+		p.failf(sqlerr.WindowingError, endPos, "frame end cannot be UNBOUNDED PRECEDING")
+	case s == ast.CurrentRow && e == ast.OffsetPreceding:
+		p.failf(sqlerr.WindowingError, endPos, "frame starting from current row cannot have preceding rows")
+	case s == ast.OffsetFollowing && e == ast.OffsetPreceding, s == ast.OffsetFollowing && e == ast.CurrentRow:
+		p.failf(sqlerr.WindowingError, endPos, "frame starting from following row cannot have preceding rows")
+	}
+}
+
+// groupCell is the shell of ROLLUP, CUBE, GROUPING SETS or (); its operands are the items.
+type groupCell struct {
+	item ast.GroupItem
+}
+
+// groupItems reads the items of GROUP BY or GROUPING SETS.
+func (p *parser) groupItems() []frag {
+	var items []frag
+	for p.err == nil {
+		items = append(items, p.groupItem())
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	return items
+}
+
+func (p *parser) groupItem() frag {
+	p.enter()
+	defer p.leave()
+	t := p.tok()
+	c := &groupCell{item: ast.GroupItem{Pos: t.Pos}}
+	switch {
+	case isSelf(t, "(") && isSelf(p.peek(1), ")"):
+		p.next()
+		p.next()
+		c.item.Kind = ast.GroupSet
+		return p.marker(t.Pos, c)
+	case (isWord(t, "rollup") || isWord(t, "cube")) && isSelf(p.peek(1), "("):
+		c.item.Kind = ast.GroupRollup
+		if t.Text == "cube" {
+			c.item.Kind = ast.GroupCube
+		}
+		p.next()
+		p.next()
+		list := p.exprList()
+		p.expectSelf(")")
+		return p.marker(t.Pos, c, list...)
+	case p.isWords("grouping", "sets"):
+		c.item.Kind = ast.GroupGroupingSets
+		p.next()
+		p.next()
+		p.expectSelf("(")
+		list := p.groupItems()
+		p.expectSelf(")")
+		return p.marker(t.Pos, c, list...)
+	}
+	return p.expr()
+}

@@ -1,0 +1,601 @@
+package parse
+
+import (
+	"strings"
+
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/parse/lex"
+)
+
+// statement reads one statement.
+func (p *parser) statement() ast.Statement {
+	p.enter()
+	defer p.leave()
+	t := p.tok()
+	if isSelf(t, "(") {
+		return p.selectStatement()
+	}
+	if t.Kind != lex.Keyword && t.Kind != lex.Ident || t.Quoted {
+		p.unexpected()
+		return nil
+	}
+	switch t.Text {
+	case "select", "values", "table":
+		return p.selectStatement()
+	case "with":
+		pos := p.pos()
+		with := p.with()
+		if isDML(p.tok()) {
+			return p.dmlTree(with, pos)
+		}
+		q := p.queryAfterWith(with, pos)
+		if p.err != nil {
+			return nil
+		}
+		return p.decodeQuery(p.finish(q))
+	case "insert", "update", "delete":
+		return p.dmlTree(frag{}, t.Pos)
+	case "create":
+		return p.create()
+	case "drop":
+		return p.drop()
+	case "alter":
+		return p.alter()
+	case "explain":
+		return p.explain()
+	case "copy":
+		return p.copy()
+	case "truncate":
+		return p.truncate()
+	case "comment":
+		return p.comment()
+	case "set":
+		return p.set()
+	case "reset":
+		return p.reset()
+	case "show":
+		return p.show()
+	case "begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release":
+		return p.transaction()
+	case "prepare":
+		return p.prepare()
+	case "execute":
+		return p.execute()
+	case "deallocate":
+		return p.deallocate()
+	case "discard":
+		p.next()
+		what := p.acceptAnyOf("all", "plans", "sequences", "temp", "temporary")
+		if what == "" {
+			p.unexpected()
+		}
+		if what == "temporary" {
+			what = "temp"
+		}
+		return &ast.Discard{What: what, Pos: t.Pos}
+	case "checkpoint", "flush", "wait":
+		p.next()
+		return &ast.Simple{What: t.Text, Pos: t.Pos}
+	case "refresh":
+		p.next()
+		p.expectWord("materialized", "view")
+		p.acceptWord("concurrently")
+		n := p.relationName()
+		if p.acceptWord("with") {
+			p.acceptWord("no")
+			p.expectWord("data")
+		}
+		return &ast.Simple{What: "refresh", Name: &n, Pos: t.Pos}
+	}
+	if name, ok := unsupportedStatement(t.Text); ok {
+		return p.skipStatement(name)
+	}
+	p.unexpected()
+	return nil
+}
+
+func (p *parser) selectStatement() ast.Statement {
+	if q := p.parseQuery(); q != nil {
+		return q
+	}
+	return nil
+}
+
+// unsupportedStatement gives the name of a statement that PostgreSQL knows and Weir does not, by
+// its first word.
+func unsupportedStatement(word string) (name string, ok bool) {
+	switch word {
+	case "analyze", "analyse":
+		return "ANALYZE", true
+	case "call", "close", "cluster", "declare", "do", "fetch", "grant", "listen", "load", "lock", "merge",
+		"move", "notify", "reassign", "reindex", "revoke", "unlisten", "vacuum", "import", "security":
+		return strings.ToUpper(word), true
+	case "subscribe":
+		return "SUBSCRIBE", true
+	}
+	return "", false
+}
+
+// skipStatement passes over the rest of a statement that is not supported; the tokens are still
+// read, so that lexical mistakes are found.
+func (p *parser) skipStatement(name string) ast.Statement {
+	u := &ast.Unsupported{Name: name, Pos: p.pos()}
+	p.skipRest()
+	return u
+}
+
+// skipRest passes to the end of the statement. A semicolon in parentheses or in a function body
+// (BEGIN ATOMIC ... END) does not end it.
+func (p *parser) skipRest() {
+	depth, blocks := 0, 0
+	for p.err == nil {
+		t := p.tok()
+		switch {
+		case t.Kind == lex.EOF:
+			if depth > 0 || blocks > 0 {
+				p.unexpected()
+			}
+			return
+		case t.Kind == lex.Err:
+			p.unexpected()
+			return
+		case isSelf(t, "("):
+			depth++
+		case isSelf(t, ")"):
+			if depth == 0 {
+				p.unexpected()
+				return
+			}
+			depth--
+		case isSelf(t, ";") && depth == 0 && blocks == 0:
+			return
+		case p.isWords("begin", "atomic"):
+			blocks++
+		case isWord(t, "case") && blocks > 0:
+			blocks++
+		case isWord(t, "end") && blocks > 0:
+			blocks--
+		}
+		p.next()
+	}
+}
+
+// transaction reads the statements that begin and end transactions.
+func (p *parser) transaction() ast.Statement {
+	t := p.tok()
+	p.next()
+	tx := &ast.Transaction{Pos: t.Pos}
+	switch t.Text {
+	case "begin", "start":
+		if t.Text == "start" {
+			p.expectWord("transaction")
+		} else if !p.acceptWord("work") {
+			p.acceptWord("transaction")
+		}
+		tx.Modes = p.transactionModes(false)
+		return tx
+	case "savepoint":
+		tx.Kind, tx.Name = ast.TxSavepoint, p.colID()
+		return tx
+	case "release":
+		tx.Kind = ast.TxRelease
+		p.acceptWord("savepoint")
+		tx.Name = p.colID()
+		return tx
+	case "commit", "end":
+		tx.Kind = ast.TxCommit
+	default:
+		tx.Kind = ast.TxRollback
+	}
+	if (t.Text == "commit" || t.Text == "rollback") && p.acceptWord("prepared") {
+		p.stringLit()
+		return &ast.Unsupported{Name: strings.ToUpper(t.Text) + " PREPARED", Pos: t.Pos}
+	}
+	if !p.acceptWord("work") {
+		p.acceptWord("transaction")
+	}
+	if t.Text == "rollback" && p.acceptWord("to") {
+		tx.Kind = ast.TxRollbackTo
+		p.acceptWord("savepoint")
+		tx.Name = p.colID()
+		return tx
+	}
+	if p.acceptWord("and") {
+		tx.Chain = !p.acceptWord("no")
+		p.expectWord("chain")
+	}
+	return tx
+}
+
+// transactionModes reads a list of modes, with or without commas; at least one if must is set.
+func (p *parser) transactionModes(must bool) []string {
+	var modes []string
+	for p.err == nil {
+		switch {
+		case p.acceptWords("isolation", "level"):
+			switch {
+			case p.acceptWord("serializable"):
+				modes = append(modes, "isolation level serializable")
+			case p.acceptWords("repeatable", "read"):
+				modes = append(modes, "isolation level repeatable read")
+			case p.acceptWords("read", "committed"):
+				modes = append(modes, "isolation level read committed")
+			case p.acceptWords("read", "uncommitted"):
+				modes = append(modes, "isolation level read uncommitted")
+			default:
+				if p.isWord("read") || p.isWord("repeatable") {
+					p.next()
+				}
+				p.unexpected()
+			}
+		case p.acceptWords("read", "only"):
+			modes = append(modes, "read only")
+		case p.acceptWords("read", "write"):
+			modes = append(modes, "read write")
+		case p.acceptWord("deferrable"):
+			modes = append(modes, "deferrable")
+		case p.acceptWords("not", "deferrable"):
+			modes = append(modes, "not deferrable")
+		default:
+			if must || p.isWord("isolation") || p.isWord("read") || p.isWord("not") {
+				if p.isWord("isolation") || p.isWord("read") || p.isWord("not") {
+					p.next()
+				}
+				p.unexpected()
+			}
+			return modes
+		}
+		must = p.acceptSelf(",")
+	}
+	return modes
+}
+
+// set reads SET in its many forms.
+func (p *parser) set() ast.Statement {
+	s := &ast.Set{Pos: p.pos()}
+	p.next()
+	switch {
+	case p.isWord("constraints"):
+		return p.skipStatement("SET CONSTRAINTS")
+	case p.isWords("local") && !p.setsVariable(1):
+		p.next()
+		s.Local = true
+	case p.isWords("session", "characteristics"):
+		p.next()
+		p.next()
+		p.expectWord("as", "transaction")
+		s.Name = "default_transaction_mode"
+		s.Values = p.transactionModes(true)
+		return s
+	case p.isWord("session") && !p.setsVariable(1):
+		p.next()
+	}
+	t := p.tok()
+	switch {
+	case p.isWord("transaction") && !p.setsVariable(1):
+		p.next()
+		if p.acceptWord("snapshot") {
+			p.stringLit()
+			return &ast.Unsupported{Name: "SET TRANSACTION SNAPSHOT", Pos: s.Pos}
+		}
+		s.Name = "transaction_mode"
+		s.Values = p.transactionModes(true)
+		return s
+	case p.acceptWords("time", "zone"):
+		s.Name = "timezone"
+		s.Values = p.zoneValue()
+		return s
+	case p.isWord("names") && !p.setsVariable(1):
+		p.next()
+		s.Name = "client_encoding"
+		if p.tok().Kind == lex.String {
+			s.Values = []string{p.stringLit()}
+		} else {
+			p.acceptWord("default")
+		}
+		return s
+	case p.isWord("schema") && p.peek(1).Kind == lex.String:
+		p.next()
+		s.Name, s.Values = "search_path", []string{p.stringLit()}
+		return s
+	case p.isWord("catalog") && p.peek(1).Kind == lex.String:
+		return p.skipStatement("SET CATALOG")
+	case p.isWord("role") && !p.setsVariable(1):
+		p.next()
+		s.Name = "role"
+		s.Values = []string{p.nonReservedOrString()}
+		return s
+	case p.acceptWords("session", "authorization"), t.Text == "authorization" && p.acceptWord("authorization"):
+		s.Name = "session_authorization"
+		if !p.acceptWord("default") {
+			s.Values = []string{p.nonReservedOrString()}
+		}
+		return s
+	case p.isWords("xml", "option"):
+		return p.skipStatement("SET XML OPTION")
+	}
+	s.Name = p.settingName()
+	if !p.acceptSelf("=") && !p.acceptWord("to") {
+		if p.acceptWords("from", "current") {
+			p.unsupported(t.Pos, "SET ... FROM CURRENT")
+		}
+		p.unexpected()
+		return nil
+	}
+	if p.acceptWord("default") {
+		return s
+	}
+	for p.err == nil {
+		s.Values = append(s.Values, p.settingValue())
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	return s
+}
+
+// setsVariable tells whether the word before the nth token is a variable that is set, rather than
+// a keyword of SET.
+func (p *parser) setsVariable(n int) bool {
+	t := p.peek(n)
+	return isSelf(t, "=") || isSelf(t, ".") || isWord(t, "to")
+}
+
+// settingName reads a possibly dotted name.
+func (p *parser) settingName() string {
+	name := p.colID()
+	for p.acceptSelf(".") {
+		name += "." + p.colID()
+	}
+	return name
+}
+
+// settingValue reads a constant: a word, string, boolean or number.
+func (p *parser) settingValue() string {
+	t := p.tok()
+	switch {
+	case t.Kind == lex.String:
+		p.next()
+		return t.Text
+	case isWord(t, "true"), isWord(t, "false"), isWord(t, "on"), isNonReserved(t):
+		p.next()
+		return t.Text
+	}
+	return p.number()
+}
+
+// number reads a numeric literal with its sign.
+func (p *parser) number() string {
+	sign := ""
+	if p.acceptSelf("-") {
+		sign = "-"
+	} else {
+		p.acceptSelf("+")
+	}
+	t := p.tok()
+	if t.Kind != lex.Int && t.Kind != lex.Num {
+		p.unexpected()
+		return ""
+	}
+	p.next()
+	return sign + t.Text
+}
+
+// zoneValue reads what SET TIME ZONE takes; nil for DEFAULT and LOCAL.
+func (p *parser) zoneValue() []string {
+	t := p.tok()
+	switch {
+	case t.Kind == lex.String, t.Kind == lex.Ident:
+		p.next()
+		return []string{t.Text}
+	case isWord(t, "default"), isWord(t, "local"):
+		p.next()
+		return nil
+	case isWord(t, "interval"):
+		p.next()
+		var typ ast.TypeName
+		if p.isSelf("(") {
+			p.precision()
+		}
+		s := p.stringLit()
+		p.intervalFields(&typ)
+		return []string{s}
+	}
+	return []string{p.number()}
+}
+
+func (p *parser) nonReservedOrString() string {
+	if p.tok().Kind == lex.String {
+		return p.stringLit()
+	}
+	return p.name(isNonReserved)
+}
+
+func (p *parser) reset() ast.Statement {
+	r := &ast.Reset{Pos: p.pos()}
+	p.next()
+	switch {
+	case p.acceptWord("all"):
+		r.Name = "all"
+	case p.acceptWords("time", "zone"):
+		r.Name = "timezone"
+	case p.acceptWords("transaction", "isolation", "level"):
+		r.Name = "transaction_isolation"
+	case p.acceptWords("session", "authorization"):
+		r.Name = "session_authorization"
+	default:
+		r.Name = p.settingName()
+	}
+	return r
+}
+
+func (p *parser) show() ast.Statement {
+	s := &ast.Show{Pos: p.pos()}
+	p.next()
+	switch {
+	case p.acceptWord("all"):
+		s.Name = "all"
+	case p.acceptWords("time", "zone"):
+		s.Name = "timezone"
+	case p.acceptWords("transaction", "isolation", "level"):
+		s.Name = "transaction_isolation"
+	case p.acceptWords("session", "authorization"):
+		s.Name = "session_authorization"
+	case p.acceptWords("materialized", "views"):
+		s.Name = "materialized views"
+	default:
+		s.Name = p.settingName()
+	}
+	return s
+}
+
+func (p *parser) prepare() ast.Statement {
+	pos := p.pos()
+	p.next()
+	if p.isWord("transaction") && p.peek(1).Kind == lex.String {
+		return p.skipStatement("PREPARE TRANSACTION")
+	}
+	s := &ast.Prepare{Pos: pos, Name: p.colID()}
+	if p.acceptSelf("(") {
+		for p.err == nil {
+			s.Types = append(s.Types, p.typeName())
+			if !p.acceptSelf(",") {
+				break
+			}
+		}
+		p.expectSelf(")")
+	}
+	p.expectWord("as")
+	start := p.pos()
+	switch t := p.tok(); {
+	case isSelf(t, "("), p.startsQuery(), isDML(t):
+		s.Stmt = p.statement()
+	default:
+		p.unexpected()
+	}
+	s.Text = p.textFrom(start)
+	return s
+}
+
+// textFrom is the text from an offset to the end of the last token that was read.
+func (p *parser) textFrom(start int) string {
+	if p.err != nil || p.prevEnd() < start {
+		return ""
+	}
+	return p.src[start:p.prevEnd()]
+}
+
+func (p *parser) execute() ast.Statement {
+	s := &ast.Execute{Pos: p.pos()}
+	p.next()
+	s.Name = p.colID()
+	if p.acceptSelf("(") {
+		for p.err == nil {
+			s.Args = append(s.Args, p.parseExpr())
+			if !p.acceptSelf(",") {
+				break
+			}
+		}
+		p.expectSelf(")")
+	}
+	return s
+}
+
+func (p *parser) deallocate() ast.Statement {
+	s := &ast.Deallocate{Pos: p.pos()}
+	p.next()
+	if p.isWord("prepare") && isColID(p.peek(1)) || p.isWords("prepare", "all") {
+		p.next()
+	}
+	if !p.acceptWord("all") {
+		s.Name = p.colID()
+	}
+	return s
+}
+
+// explain reads EXPLAIN.
+func (p *parser) explain() ast.Statement {
+	e := &ast.Explain{Pos: p.pos()}
+	p.next()
+	if p.isSelf("(") && !p.parenStartsQuery() {
+		e.Options = p.utilityOptions()
+		for _, o := range e.Options {
+			switch o.Name {
+			case "analyze", "analyse":
+				e.Analyze = optionOn(o)
+			case "verbose":
+				e.Verbose = optionOn(o)
+			}
+		}
+	} else {
+		e.Analyze = p.acceptAnyOf("analyze", "analyse") != ""
+		e.Verbose = p.acceptWord("verbose")
+	}
+	switch t := p.tok(); {
+	case p.isWords("materialized", "view"):
+		p.next()
+		p.next()
+		n := p.relationName()
+		e.View = &n
+	case isSelf(t, "("), p.startsQuery(), isDML(t), isWord(t, "create"), isWord(t, "execute"),
+		isWord(t, "declare"), isWord(t, "refresh"):
+		e.Stmt = p.statement()
+	default:
+		p.unexpected()
+	}
+	return e
+}
+
+func optionOn(o ast.Option) bool {
+	switch strings.ToLower(o.Value) {
+	case "false", "off", "0":
+		return false
+	}
+	return true
+}
+
+// utilityOptions reads the "(name [value], ...)" of EXPLAIN and COPY.
+func (p *parser) utilityOptions() []ast.Option {
+	var opts []ast.Option
+	p.expectSelf("(")
+	for p.err == nil {
+		o := ast.Option{Pos: p.pos()}
+		o.Name = p.name(isOptionName)
+		switch t := p.tok(); {
+		case isSelf(t, "("):
+			o.IsSet = true
+			o.Value = strings.Join(p.nameListOrStrings(), ",")
+		case isSelf(t, "*"):
+			p.next()
+			o.Value, o.IsSet = "*", true
+		case isSelf(t, ","), isSelf(t, ")"):
+		default:
+			o.Value, o.IsSet = p.settingValue(), true
+		}
+		opts = append(opts, o)
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	p.expectSelf(")")
+	return opts
+}
+
+// isOptionName accepts the words of options, among them two reserved ones.
+func isOptionName(t *lex.Token) bool {
+	return isNonReserved(t) || isWord(t, "analyze") || isWord(t, "analyse") || t.Kind == lex.Keyword && t.Text == "null"
+}
+
+// nameListOrStrings reads "(a, 'b', ...)".
+func (p *parser) nameListOrStrings() []string {
+	var list []string
+	p.expectSelf("(")
+	for p.err == nil {
+		list = append(list, p.settingValue())
+		if !p.acceptSelf(",") {
+			break
+		}
+	}
+	p.expectSelf(")")
+	return list
+}
