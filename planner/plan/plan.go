@@ -436,3 +436,17 @@ type Assign struct {
 	Col  int
 	Expr scalar.Expr
 }
+
+// CopyIn is a bound COPY table FROM: what to do with each row of input.
+type CopyIn struct {
+	Target *catalog.Relation
+	// Cols are the target columns that the input has, in its order.
+	Cols []int
+	// Defaults are the values of the other columns: nil where the input has one, a constant
+	// NULL where the server makes the value (see DML.Auto) or Generated does.
+	Defaults []scalar.Expr
+	// Auto, Checks and Generated: see DML.
+	Auto      []int
+	Checks    []Check
+	Generated []Generated
+}

@@ -1,0 +1,262 @@
+// Package bind gives meaning to syntax: it resolves names, overloads and types of an ast.Statement
+// against a catalog and makes package logical's algebra of it. Its errors are PostgreSQL's, with
+// codes, positions and hints.
+//
+// A query becomes a tree in which every subquery still stands where it was written: as the right side
+// of a join that uses columns of the left one (lateral), or as a logical.Subquery in an
+// expression.
+//
+// Inside the package errors travel as panics of type failure; every exported function turns them
+// into returned errors. Nothing else is ever recovered.
+package bind
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/weirdb/weir/planner/logical"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// Config is what names and texts are resolved with.
+type Config struct {
+	Catalog catalog.Reader
+	// SearchPath lists the schemas for unqualified names, without pg_catalog.
+	SearchPath []string
+	Registry   *fn.Registry
+	// ParseQuery and ParseExpr read the SQL text of views and of stored expressions.
+	ParseQuery func(string) (*ast.Select, error)
+	ParseExpr  func(string) (ast.Expr, error)
+	// Env is what literals of dates and times depend on.
+	Env *types.Env
+}
+
+// Binder binds one statement.
+type Binder struct {
+	cfg    Config
+	Meta   *logical.Meta
+	params []types.Type
+	// fixed is the number of parameters whose types were given.
+	rels  map[catalog.ID]*catalog.Relation
+	views []catalog.ID
+	// system relations have no stable ID.
+	sysRels []*catalog.Relation
+}
+
+// New makes a Binder. Types that are known of parameters are given in params (Unknown: not known).
+func New(cfg Config, params []types.Type) *Binder {
+	return &Binder{
+		cfg: cfg, Meta: &logical.Meta{}, params: slices.Clone(params),
+		rels: map[catalog.ID]*catalog.Relation{},
+	}
+}
+
+// OutCol is a result column.
+type OutCol struct {
+	Name string
+	ID   logical.ColID
+}
+
+// Query is a bound query. Two result columns may be the same column.
+type Query struct {
+	Node logical.Node
+	Cols []OutCol
+	// Order is the order of the rows if it was asked for; Node does not sort unless it cuts.
+	Order []logical.Order
+}
+
+// failure carries an error through the recursion.
+type failure struct{ err error }
+
+// catch turns a failure into *err.
+func catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.err
+	default:
+		panic(r)
+	}
+}
+
+func fail(code sqlerr.Code, pos int, format string, args ...any) {
+	panic(failure{sqlerr.New(code, pos, format, args...)})
+}
+
+func raise(err error) { panic(failure{err}) }
+
+// check fails with err at pos if it has no position.
+func check(err error, pos int) {
+	if err != nil {
+		raise(sqlerr.At(err, pos))
+	}
+}
+
+func unsupported(pos int, what string) {
+	fail(sqlerr.FeatureNotSupported, pos, "%s is not supported yet", what)
+}
+
+// Query binds a whole query. Parameters whose type is not determined are an error.
+func (b *Binder) Query(q *ast.Select) (out *Query, err error) {
+	defer catch(&err)
+	out = b.query(nil, q)
+	b.resolveUnknown(out)
+	b.finishParams()
+	return out, nil
+}
+
+// Params gives the parameter types.
+func (b *Binder) Params() []types.Type { return b.params }
+
+// Relations lists the relations that were used, by ID, views included.
+func (b *Binder) Relations() []*catalog.Relation {
+	var rs []*catalog.Relation
+	for _, r := range b.rels {
+		rs = append(rs, r)
+	}
+	slices.SortFunc(rs, func(x, y *catalog.Relation) int { return int(int64(x.ID) - int64(y.ID)) })
+	return append(rs, b.sysRels...)
+}
+
+func (b *Binder) finishParams() {
+	for i, t := range b.params {
+		if t.Kind == types.Unknown {
+			fail(sqlerr.IndeterminateDatatype, sqlerr.NoPos, "could not determine data type of parameter $%d", i+1)
+		}
+	}
+}
+
+// Expr binds a stand-alone expression over the columns of rel (a scalar.Column's Index is then the
+// ordinal) and casts it to want unless that is Unknown. what names the place for errors, as
+// Postgres does: "DEFAULT expressions", "check constraints". With rel nil there are no columns.
+func (b *Binder) Expr(e ast.Expr, rel *catalog.Relation, want types.Type, what string) (out scalar.Expr, err error) {
+	defer catch(&err)
+	s := &scope{q: &queryState{clause: what, noSubquery: "cannot use subquery in " + singular(what)}}
+	m := map[logical.ColID]scalar.Expr{}
+	if rel != nil {
+		r := b.relColumns(rel, rel.Name)
+		s.addRel(r)
+		for i, c := range r.cols {
+			ref := b.Meta.Ref(c.id)
+			m[c.id] = &scalar.Column{Node: ref.Node, Index: i, Name: ref.Name}
+		}
+	} else {
+		s.noColumns = "cannot use column reference in " + singular(what)
+	}
+	x := b.expr(s, e)
+	if want.Kind != types.Unknown {
+		x = b.assign(x, want, func(from types.Type) error {
+			return sqlerr.New(sqlerr.DatatypeMismatch, e.Position(), "column is of type %s but expression is of type %s", want, from)
+		})
+	} else {
+		x = b.resolve(x)
+	}
+	b.finishParams()
+	return indexed(x, m), nil
+}
+
+// indexed replaces columns, keeping positions.
+func indexed(x scalar.Expr, m map[logical.ColID]scalar.Expr) scalar.Expr {
+	return logical.MapExpr(x, func(e scalar.Expr) scalar.Expr {
+		if c, ok := e.(*scalar.Column); ok {
+			n := *c
+			n.Index = m[c.Index].(*scalar.Column).Index
+			return &n
+		}
+		return nil
+	})
+}
+
+func singular(what string) string {
+	switch what {
+	case "DEFAULT expressions":
+		return "DEFAULT expression"
+	case "check constraints":
+		return "check constraint"
+	case "column generation expressions":
+		return "column generation expression"
+	}
+	return what
+}
+
+// relation finds a relation by name as written.
+func (b *Binder) relation(n ast.Name) *catalog.Relation {
+	r, err := Lookup(b.cfg.Catalog, b.cfg.SearchPath, n)
+	if err != nil {
+		raise(err)
+	}
+	b.use(r)
+	return r
+}
+
+func (b *Binder) use(r *catalog.Relation) {
+	if r.Kind == catalog.System {
+		if !slices.Contains(b.sysRels, r) {
+			b.sysRels = append(b.sysRels, r)
+		}
+		return
+	}
+	b.rels[r.ID] = r
+}
+
+// Lookup finds a relation by its name as written, along the search path, with pg_catalog before it.
+// The error is 42P01 (or 3F000) at the name.
+func Lookup(c catalog.Reader, path []string, n ast.Name) (*catalog.Relation, error) {
+	name := n.Parts[len(n.Parts)-1]
+	switch len(n.Parts) {
+	case 1:
+		hasPgCatalog := slices.Contains(path, "pg_catalog")
+		if !hasPgCatalog {
+			if r := c.Relation("pg_catalog", name); r != nil {
+				return r, nil
+			}
+		}
+		for _, s := range path {
+			if r := c.Relation(s, name); r != nil {
+				return r, nil
+			}
+		}
+		return nil, sqlerr.New(sqlerr.UndefinedTable, n.Pos, "relation \"%s\" does not exist", name)
+	case 2, 3:
+		schema := n.Parts[len(n.Parts)-2]
+		if r := c.Relation(schema, name); r != nil {
+			return r, nil
+		}
+		return nil, sqlerr.New(sqlerr.UndefinedTable, n.Pos, "relation \"%s.%s\" does not exist", schema, name)
+	}
+	return nil, sqlerr.New(sqlerr.SyntaxError, n.Pos, "improper relation name (too many dotted names)")
+}
+
+// Type resolves a type name.
+func (b *Binder) typeName(t ast.TypeName) types.Type {
+	r, err := ResolveType(t)
+	check(err, t.Pos)
+	return r
+}
+
+// ResolveType gives the type that a type name means; errors are at the name.
+func ResolveType(t ast.TypeName) (types.Type, error) {
+	parts := t.Name.Parts
+	if len(parts) > 1 && parts[len(parts)-2] != "pg_catalog" {
+		full := parts[0]
+		for _, p := range parts[1:] {
+			full += "." + p
+		}
+		return types.Type{}, sqlerr.New(sqlerr.UndefinedObject, t.Pos, "type \"%s\" does not exist", full)
+	}
+	r, err := types.FromName(parts[len(parts)-1], t.Mods, t.Fields, t.Dims)
+	if err != nil {
+		return types.Type{}, sqlerr.At(err, t.Pos)
+	}
+	return r, nil
+}
+
+func isInternal(err error) bool {
+	var e *sqlerr.Error
+	return !errors.As(err, &e)
+}

@@ -1,0 +1,438 @@
+package bind
+
+import (
+	"github.com/weirdb/weir/planner/logical"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// orderExpr is an ORDER BY item inside a call.
+type orderExpr struct {
+	expr             scalar.Expr
+	desc, nullsFirst bool
+}
+
+// aggCall is an aggregate call of one query level; id is the column of its result.
+type aggCall struct {
+	id       logical.ColID
+	fn       *fn.Func
+	args     []scalar.Expr
+	distinct bool
+	filter   scalar.Expr
+	order    []orderExpr
+	pos      int
+}
+
+// windowCall is a window function call.
+type windowCall struct {
+	id        logical.ColID
+	fn        *fn.Func
+	args      []scalar.Expr
+	partition []scalar.Expr
+	order     []orderExpr
+	pos       int
+}
+
+// srfCall is a set-returning function in a select list.
+type srfCall struct {
+	id   logical.ColID
+	fn   *fn.Func
+	args []scalar.Expr
+}
+
+// call resolves a function by name and applies it to bound arguments.
+func (b *Binder) call(s *scope, name string, args []scalar.Expr, opt fn.CallOptions, pos int) scalar.Expr {
+	ts := make([]types.Type, len(args))
+	for i, a := range args {
+		ts[i] = a.Type()
+	}
+	res, err := b.cfg.Registry.ResolveFunc(name, ts, opt)
+	check(err, pos)
+	if res.CastTo {
+		return b.cast(args[0], res.Ret, fn.Explicit, pos)
+	}
+	return &scalar.Call{Node: scalar.Node{T: res.Ret, Pos: pos}, Fn: res.Fn, Args: b.args(res, args, pos)}
+}
+
+// funcCall binds a call of any kind.
+func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
+	name := f.Name.Parts[len(f.Name.Parts)-1]
+	if len(f.Name.Parts) > 1 && f.Name.Parts[len(f.Name.Parts)-2] != "pg_catalog" {
+		fail(sqlerr.UndefinedFunction, f.Pos, "function %s does not exist", dotted(f.Name.Parts))
+	}
+	if name == "grouping" && len(f.Args) > 0 && f.Over == nil {
+		return b.groupingCall(s, f)
+	}
+	if f.IgnoreNulls {
+		unsupported(f.Pos, "IGNORE NULLS")
+	}
+	nAggs := len(s.q.aggs)
+	wasInAgg := s.q.inAgg
+	args := make([]scalar.Expr, 0, len(f.Args)+len(f.WithinGroup))
+	for _, a := range f.Args {
+		if st, ok := a.(*ast.Star); ok {
+			fail(sqlerr.SyntaxError, st.Pos, "row expansion via \"*\" is not supported here")
+		}
+		args = append(args, b.expr(s, a))
+	}
+	for _, o := range f.WithinGroup {
+		args = append(args, b.expr(s, o.Expr))
+	}
+	s.q.inAgg = wasInAgg
+	opt := fn.CallOptions{Variadic: f.Variadic, Star: f.Star}
+	for _, n := range f.ArgNames {
+		if n != "" {
+			opt.ArgNames = f.ArgNames
+		}
+	}
+	ts := make([]types.Type, len(args))
+	for i, a := range args {
+		ts[i] = a.Type()
+	}
+	res, err := b.cfg.Registry.ResolveFunc(name, ts, opt)
+	check(err, f.Pos)
+	if res.CastTo {
+		return b.cast(args[0], res.Ret, fn.Explicit, f.Pos)
+	}
+	args = b.args(res, args, f.Pos)
+	switch res.Fn.Kind {
+	case fn.Aggregate:
+		if f.Over != nil {
+			unsupported(f.Pos, "the aggregate "+name+" as a window function")
+		}
+		return b.aggregate(s, f, name, res, args, nAggs)
+	case fn.Window:
+		if f.Over == nil {
+			fail(sqlerr.WindowingError, f.Pos, "window function %s requires an OVER clause", name)
+		}
+		return b.window(s, f, res, args)
+	}
+	switch {
+	case f.Over != nil:
+		fail(sqlerr.WrongObjectType, f.Pos, "OVER specified, but %s is not a window function nor an aggregate function", name)
+	case f.Distinct:
+		fail(sqlerr.WrongObjectType, f.Pos, "DISTINCT specified, but %s is not an aggregate function", name)
+	case f.WithinGroup != nil:
+		fail(sqlerr.WrongObjectType, f.Pos, "WITHIN GROUP specified, but %s is not an aggregate function", name)
+	case f.OrderBy != nil:
+		fail(sqlerr.WrongObjectType, f.Pos, "ORDER BY specified, but %s is not an aggregate function", name)
+	case f.Filter != nil:
+		fail(sqlerr.WrongObjectType, f.Pos, "FILTER specified, but %s is not an aggregate function", name)
+	}
+	call := &scalar.Call{Node: scalar.Node{T: res.Ret, Pos: f.Pos}, Fn: res.Fn, Args: args}
+	if res.Fn.Kind == fn.Table && !s.q.srfOK {
+		return b.selectSRF(s, call, name)
+	}
+	return call
+}
+
+// selectSRF is a set-returning function in a select list.
+func (b *Binder) selectSRF(s *scope, c *scalar.Call, name string) scalar.Expr {
+	if !s.q.target {
+		where := s.q.clause
+		if where == "" {
+			where = "HAVING"
+		}
+		fail(sqlerr.FeatureNotSupported, c.Pos, "set-returning functions are not allowed in %s", where)
+	}
+	if c.Fn.Outs != nil {
+		unsupported(c.Pos, "a set-returning function with several columns in a select list")
+	}
+	for _, a := range c.Args {
+		cols := logical.ColsOf(a)
+		for _, o := range s.q.srfs {
+			if cols.Has(o.id) {
+				unsupported(c.Pos, "a set-returning function inside another one")
+			}
+		}
+	}
+	f := &srfCall{id: b.Meta.New(name, c.T), fn: c.Fn, args: c.Args}
+	s.q.srfs = append(s.q.srfs, f)
+	return b.Meta.RefAt(f.id, c.Pos)
+}
+
+// applySRFs adds the set-returning functions of the select list.
+func (b *Binder) applySRFs(s *scope, n logical.Node) logical.Node {
+	if len(s.q.srfs) == 0 {
+		return n
+	}
+	ps := &logical.ProjectSet{In: n}
+	for _, f := range s.q.srfs {
+		ps.Funcs = append(ps.Funcs, logical.SetFunc{Fn: f.fn, Args: f.args, Out: []logical.ColID{f.id}})
+	}
+	return ps
+}
+
+// levelOf finds the query level that an aggregate with these argument columns belongs to: the nearest
+// one that owns any of them, or the current one.
+func levelOf(s *scope, cols logical.ColSet) *scope {
+	if len(cols) == 0 {
+		return s
+	}
+	seen := map[*queryState]bool{}
+	for at := s; at != nil; at = at.parent {
+		if at.q == nil || seen[at.q] {
+			continue
+		}
+		seen[at.q] = true
+		if at.q.owned.Meets(cols) {
+			return at
+		}
+		for _, a := range at.q.aggs {
+			if cols.Has(a.id) {
+				return at
+			}
+		}
+	}
+	return s
+}
+
+func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution, args []scalar.Expr, nAggs int) scalar.Expr {
+	if f.WithinGroup != nil && res.Fn.Direct < 0 {
+		fail(sqlerr.WrongObjectType, f.Pos, "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", name)
+	}
+	if res.Fn.Direct >= 0 {
+		if f.WithinGroup == nil {
+			fail(sqlerr.WrongObjectType, f.Pos, "WITHIN GROUP is required for ordered-set aggregate %s", name)
+		}
+	}
+	call := &aggCall{fn: res.Fn, args: args, distinct: f.Distinct, pos: f.Pos}
+	if f.Filter != nil {
+		old := s.q.clause
+		s.q.clause = "FILTER"
+		call.filter = b.boolExpr(s, f.Filter, "FILTER")
+		s.q.clause = old
+	}
+	for _, o := range append(append([]ast.OrderItem(nil), f.OrderBy...), f.WithinGroup...) {
+		x := b.resolve(b.expr(s, o.Expr))
+		b.needOrdering(x.Type(), o.Expr.Position())
+		desc, nf := direction(o)
+		call.order = append(call.order, orderExpr{x, desc, nf})
+	}
+	if f.Distinct {
+		if len(args) == 0 {
+			fail(sqlerr.WrongObjectType, f.Pos, "DISTINCT specified, but %s(*) has no arguments", name)
+		}
+		for _, a := range args {
+			b.needEquality(a.Type(), a.Position())
+		}
+		for _, o := range call.order {
+			found := false
+			for _, a := range args {
+				found = found || logical.Equal(a, o.expr)
+			}
+			if !found {
+				fail(sqlerr.InvalidColumnReference, o.expr.Position(), "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
+			}
+		}
+	}
+	cols := logical.ColsOf(args...)
+	logical.ExprCols(call.filter, cols)
+	for _, o := range call.order {
+		logical.ExprCols(o.expr, cols)
+	}
+	level := levelOf(s, cols)
+	q := level.q
+	for _, a := range q.aggs {
+		if cols.Has(a.id) {
+			fail(sqlerr.GroupingError, f.Pos, "aggregate function calls cannot be nested")
+		}
+	}
+	for _, w := range q.windows {
+		if cols.Has(w.id) {
+			fail(sqlerr.GroupingError, f.Pos, "aggregate function calls cannot contain window function calls")
+		}
+	}
+	for _, w := range q.srfs {
+		if cols.Has(w.id) {
+			raise(sqlerr.New(sqlerr.FeatureNotSupported, f.Pos, "aggregate function calls cannot contain set-returning function calls").
+				WithHint("You might be able to move the set-returning function into a LATERAL FROM item."))
+		}
+	}
+	switch q.clause {
+	case "":
+	case "JOIN conditions":
+		fail(sqlerr.GroupingError, f.Pos, "aggregate functions are not allowed in JOIN conditions")
+	default:
+		fail(sqlerr.GroupingError, f.Pos, "aggregate functions are not allowed in %s", q.clause)
+	}
+	_ = nAggs
+	for _, a := range q.aggs {
+		if sameAgg(a, call) {
+			return b.Meta.RefAt(a.id, f.Pos)
+		}
+	}
+	call.id = b.Meta.New(name, res.Ret)
+	q.aggs = append(q.aggs, call)
+	return b.Meta.RefAt(call.id, f.Pos)
+}
+
+func sameAgg(a, b *aggCall) bool {
+	if a.fn != b.fn || a.distinct != b.distinct || len(a.args) != len(b.args) || len(a.order) != len(b.order) ||
+		(a.filter == nil) != (b.filter == nil) {
+		return false
+	}
+	for i := range a.args {
+		if !logical.Equal(a.args[i], b.args[i]) || volatileExpr(a.args[i]) {
+			return false
+		}
+	}
+	for i := range a.order {
+		if a.order[i].desc != b.order[i].desc || a.order[i].nullsFirst != b.order[i].nullsFirst || !logical.Equal(a.order[i].expr, b.order[i].expr) {
+			return false
+		}
+	}
+	return a.filter == nil || logical.Equal(a.filter, b.filter)
+}
+
+func (b *Binder) groupingCall(s *scope, f *ast.Func) scalar.Expr {
+	if len(f.Args) > 31 {
+		fail(sqlerr.TooManyColumns, f.Pos, "GROUPING must have fewer than 32 arguments")
+	}
+	if s.q.clause != "" {
+		fail(sqlerr.GroupingError, f.Pos, "grouping operations are not allowed in %s", s.q.clause)
+	}
+	g := &groupingCall{pos: f.Pos, value: &scalar.Case{Node: node(types.Int4, f.Pos)}}
+	// Until the sets are known the value is a constant that no other call has.
+	g.value.Else = &scalar.Const{Node: node(types.Int4, f.Pos), Val: types.DInt(int64(-1 - len(s.q.groupings)))}
+	for _, a := range f.Args {
+		g.args = append(g.args, b.resolve(b.expr(s, a)))
+	}
+	s.q.groupings = append(s.q.groupings, g)
+	return g.value
+}
+
+// window binds a window function call.
+func (b *Binder) window(s *scope, f *ast.Func, res fn.Resolution, args []scalar.Expr) scalar.Expr {
+	name := res.Fn.Name
+	if !s.q.target {
+		where := s.q.clause
+		if where == "" {
+			where = "HAVING"
+		}
+		fail(sqlerr.WindowingError, f.Pos, "window functions are not allowed in %s", where)
+	}
+	switch name {
+	case "row_number", "rank":
+	default:
+		unsupported(f.Pos, "the window function "+name)
+	}
+	if f.Filter != nil {
+		fail(sqlerr.FeatureNotSupported, f.Pos, "FILTER is not implemented for non-aggregate window functions")
+	}
+	spec := b.windowSpec(s, f.Over)
+	w := &windowCall{fn: res.Fn, args: args, pos: f.Pos}
+	old := s.q.target
+	s.q.target = false
+	for _, e := range spec.PartitionBy {
+		x := b.resolve(b.expr(s, e))
+		b.needEquality(x.Type(), e.Position())
+		w.partition = append(w.partition, x)
+	}
+	for _, o := range spec.OrderBy {
+		x := b.resolve(b.expr(s, o.Expr))
+		b.needOrdering(x.Type(), o.Expr.Position())
+		desc, nf := direction(o)
+		w.order = append(w.order, orderExpr{x, desc, nf})
+	}
+	s.q.target = old
+	for _, o := range s.q.windows {
+		if sameWindow(o, w) {
+			return b.Meta.RefAt(o.id, f.Pos)
+		}
+	}
+	w.id = b.Meta.New(name, res.Ret)
+	s.q.windows = append(s.q.windows, w)
+	return b.Meta.RefAt(w.id, f.Pos)
+}
+
+func sameWindow(a, b *windowCall) bool {
+	if a.fn != b.fn || len(a.args)+len(b.args) > 0 || len(a.partition) != len(b.partition) || len(a.order) != len(b.order) {
+		return false
+	}
+	for i := range a.partition {
+		if !logical.Equal(a.partition[i], b.partition[i]) {
+			return false
+		}
+	}
+	for i := range a.order {
+		if a.order[i].desc != b.order[i].desc || a.order[i].nullsFirst != b.order[i].nullsFirst || !logical.Equal(a.order[i].expr, b.order[i].expr) {
+			return false
+		}
+	}
+	return true
+}
+
+// windowSpec follows window names.
+func (b *Binder) windowSpec(s *scope, w *ast.WindowSpec) ast.WindowSpec {
+	if w.Name == "" {
+		return *w
+	}
+	for _, n := range s.q.named {
+		if n.Name != w.Name {
+			continue
+		}
+		base := b.windowSpec(s, &n.Spec)
+		if !w.Ref {
+			return base
+		}
+		if len(w.PartitionBy) > 0 {
+			fail(sqlerr.WindowingError, w.Pos, "cannot override PARTITION BY clause of window \"%s\"", w.Name)
+		}
+		if len(w.OrderBy) > 0 && len(base.OrderBy) > 0 {
+			fail(sqlerr.WindowingError, w.Pos, "cannot override ORDER BY clause of window \"%s\"", w.Name)
+		}
+		out := *w
+		out.Name, out.PartitionBy = "", base.PartitionBy
+		if len(out.OrderBy) == 0 {
+			out.OrderBy = base.OrderBy
+		}
+		return out
+	}
+	fail(sqlerr.UndefinedObject, w.Pos, "window \"%s\" does not exist", w.Name)
+	return ast.WindowSpec{}
+}
+
+// applyWindows computes the window functions.
+func (b *Binder) applyWindows(s *scope, n logical.Node, targets []target) logical.Node {
+	for _, w := range s.q.windows {
+		have := logical.OutSet(n)
+		pre := b.passAll(n)
+		computed := false
+		colOf := func(e scalar.Expr) logical.ColID {
+			if c, ok := e.(*scalar.Column); ok && have.Has(c.Index) && c.T == b.Meta.Type(c.Index) {
+				return c.Index
+			}
+			for _, p := range pre {
+				if logical.Equal(p.Expr, e) {
+					return p.ID
+				}
+			}
+			id := b.Meta.New(exprName(e), e.Type())
+			pre = append(pre, logical.ProjCol{ID: id, Expr: e})
+			computed = true
+			return id
+		}
+		win := &logical.Window{Fn: w.fn, Out: w.id, Pos: w.pos}
+		for _, e := range w.args {
+			win.Args = append(win.Args, colOf(e))
+		}
+		for _, e := range w.partition {
+			win.Partition = append(win.Partition, colOf(e))
+		}
+		win.Partition = dedupIDs(win.Partition)
+		for _, o := range w.order {
+			win.Order = append(win.Order, logical.Order{Col: colOf(o.expr), Desc: o.desc, NullsFirst: o.nullsFirst})
+		}
+		win.Order = dedupOrder(win.Order)
+		win.In = n
+		if computed {
+			win.In = &logical.Project{In: n, Exprs: pre}
+		}
+		n = win
+	}
+	return n
+}

@@ -1,0 +1,709 @@
+package bind
+
+import (
+	"slices"
+
+	"github.com/weirdb/weir/planner/logical"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// generatedAlways is the SQLSTATE for a value given to a generated column.
+const generatedAlways sqlerr.Code = "428C9"
+
+// DML is a bound INSERT, UPDATE or DELETE: Plan without its Query, which is still logical here.
+type DML struct {
+	Plan  *plan.DML
+	Query *Query
+	// Returning describes the columns of RETURNING.
+	Returning []OutCol
+}
+
+// Insert binds INSERT.
+func (b *Binder) Insert(st *ast.Insert) (out *DML, err error) {
+	defer catch(&err)
+	out = b.insert(st)
+	b.finishParams()
+	return out, nil
+}
+
+// Update binds UPDATE.
+func (b *Binder) Update(st *ast.Update) (out *DML, err error) {
+	defer catch(&err)
+	out = b.update(st)
+	b.finishParams()
+	return out, nil
+}
+
+// Delete binds DELETE.
+func (b *Binder) Delete(st *ast.Delete) (out *DML, err error) {
+	defer catch(&err)
+	out = b.delete(st)
+	b.finishParams()
+	return out, nil
+}
+
+// Copy binds the target of COPY table (columns) FROM.
+func (b *Binder) Copy(st *ast.Copy) (out *plan.CopyIn, err error) {
+	defer catch(&err)
+	rel := b.target(*st.Table, "copy to")
+	out = &plan.CopyIn{Target: rel, Cols: b.CopyColumns(rel, st.Columns), Defaults: make([]scalar.Expr, len(rel.Columns))}
+	for i, c := range rel.Columns {
+		switch {
+		case slices.Contains(out.Cols, i):
+		case autoColumn(c):
+			out.Auto = append(out.Auto, i)
+			out.Defaults[i] = logical.NullConst(c.Type)
+		case c.Generated:
+			out.Defaults[i] = logical.NullConst(c.Type)
+		default:
+			out.Defaults[i] = b.defaultOf(rel, i)
+		}
+	}
+	out.Checks, out.Generated = b.constraints(rel)
+	return out, nil
+}
+
+// CopyColumns resolves the column list of COPY; without one it is all visible columns that are not
+// generated. It panics with a failure: callers outside go through Copy or ColumnList.
+func (b *Binder) CopyColumns(rel *catalog.Relation, list []ast.ColumnTarget) []int {
+	var cols []int
+	if len(list) == 0 {
+		for i, c := range rel.Columns {
+			if !c.Hidden && !c.Generated {
+				cols = append(cols, i)
+			}
+		}
+		return cols
+	}
+	for _, t := range list {
+		i := b.targetColumn(rel, t)
+		if rel.Columns[i].Generated {
+			raise(sqlerr.New(sqlerr.InvalidColumnReference, sqlerr.NoPos, "column \"%s\" is a generated column", t.Name).
+				WithDetail("Generated columns cannot be used in COPY."))
+		}
+		if slices.Contains(cols, i) {
+			fail(sqlerr.DuplicateColumn, sqlerr.NoPos, "column \"%s\" specified more than once", t.Name)
+		}
+		cols = append(cols, i)
+	}
+	return cols
+}
+
+// ColumnList resolves the column list of COPY ... TO.
+func (b *Binder) ColumnList(rel *catalog.Relation, list []ast.ColumnTarget) (cols []int, err error) {
+	defer catch(&err)
+	return b.CopyColumns(rel, list), nil
+}
+
+// target finds the relation that a statement changes.
+func (b *Binder) target(n ast.Name, verb string) *catalog.Relation {
+	rel := b.relation(n)
+	switch rel.Kind {
+	case catalog.Table:
+		return rel
+	case catalog.View:
+		fail(sqlerr.ObjectNotInPrerequisiteState, sqlerr.NoPos, "cannot %s view \"%s\"", verb, rel.Name)
+	case catalog.MatView:
+		fail(sqlerr.WrongObjectType, sqlerr.NoPos, "cannot change materialized view \"%s\"", rel.Name)
+	case catalog.Source, catalog.Sink, catalog.Index:
+		fail(sqlerr.WrongObjectType, sqlerr.NoPos, "cannot change %s \"%s\"", rel.Kind, rel.Name)
+	default:
+		fail(sqlerr.InsufficientPrivilege, sqlerr.NoPos, "permission denied: \"%s\" is a system catalog", rel.Name)
+	}
+	return nil
+}
+
+func (b *Binder) targetColumn(rel *catalog.Relation, t ast.ColumnTarget) int {
+	for i, c := range rel.Columns {
+		if c.Name == t.Name && !c.Hidden {
+			return i
+		}
+	}
+	fail(sqlerr.UndefinedColumn, t.Pos, "column \"%s\" of relation \"%s\" does not exist", t.Name, rel.Name)
+	return 0
+}
+
+// autoColumn tells whether the server makes the column's value if none is given.
+func autoColumn(c catalog.Column) bool {
+	return c.Hidden || c.Identity != "" || c.Serial
+}
+
+// stored binds a stored expression over the columns of rel.
+func (b *Binder) stored(rel *catalog.Relation, text string, want types.Type) scalar.Expr {
+	e, err := b.cfg.ParseExpr(text)
+	check(err, sqlerr.NoPos)
+	x, err := (&Binder{cfg: b.cfg, Meta: &logical.Meta{}, rels: map[catalog.ID]*catalog.Relation{}}).Expr(e, rel, want, "stored expressions")
+	if err != nil {
+		if s := sqlError(err); s != nil {
+			c := *s
+			c.Pos = sqlerr.NoPos
+			err = &c
+		}
+		raise(err)
+	}
+	return noPositions(x)
+}
+
+// noPositions removes positions that belong to another text.
+func noPositions(e scalar.Expr) scalar.Expr {
+	return logical.MapExpr(e, func(x scalar.Expr) scalar.Expr {
+		switch x := x.(type) {
+		case *scalar.Column:
+			c := *x
+			c.Pos = sqlerr.NoPos
+			return &c
+		case *scalar.Const:
+			c := *x
+			c.Pos = sqlerr.NoPos
+			return &c
+		case *scalar.Call:
+			c := *x
+			c.Pos = sqlerr.NoPos
+			c.Args = make([]scalar.Expr, len(x.Args))
+			for i, a := range x.Args {
+				c.Args[i] = noPositions(a)
+			}
+			return &c
+		}
+		return nil
+	})
+}
+
+// defaultOf is the value of a column that none is given for.
+func (b *Binder) defaultOf(rel *catalog.Relation, i int) scalar.Expr {
+	c := rel.Columns[i]
+	if c.Default == "" || c.Generated || autoColumn(c) {
+		return logical.NullConst(c.Type)
+	}
+	return b.stored(rel, c.Default, c.Type)
+}
+
+// constraints binds the checks and generated columns of rel, over its columns.
+func (b *Binder) constraints(rel *catalog.Relation) (cs []plan.Check, gs []plan.Generated) {
+	for _, c := range rel.Checks {
+		cs = append(cs, plan.Check{Name: c.Name, Expr: b.stored(rel, c.Expr, types.T(types.Bool))})
+	}
+	for i, c := range rel.Columns {
+		if c.Generated {
+			gs = append(gs, plan.Generated{Col: i, Expr: b.stored(rel, c.Default, c.Type)})
+		}
+	}
+	return cs, gs
+}
+
+// assignTo casts a value to the type of column i of rel.
+func (b *Binder) assignTo(rel *catalog.Relation, i int, x scalar.Expr, pos int) scalar.Expr {
+	c := rel.Columns[i]
+	return b.assign(x, c.Type, func(from types.Type) error {
+		return sqlerr.New(sqlerr.DatatypeMismatch, pos, "column \"%s\" is of type %s but expression is of type %s", c.Name, c.Type.WithoutMod(), from).
+			WithHint("You will need to rewrite or cast the expression.")
+	})
+}
+
+func (b *Binder) insert(st *ast.Insert) *DML {
+	s := &scope{q: &queryState{}}
+	b.with(s, st.With)
+	outer := &scope{ctes: s.ctes, q: &queryState{}}
+	rel := b.target(st.Table, "insert into")
+	var cols []int
+	given := map[int]bool{}
+	for _, t := range st.Columns {
+		i := b.targetColumn(rel, t)
+		if given[i] {
+			fail(sqlerr.DuplicateColumn, t.Pos, "column \"%s\" specified more than once", t.Name)
+		}
+		given[i] = true
+		cols = append(cols, i)
+	}
+	explicit := len(cols) > 0
+	if !explicit {
+		for i, c := range rel.Columns {
+			if !c.Hidden {
+				cols = append(cols, i)
+			}
+		}
+	}
+	d := &DML{Plan: &plan.DML{Kind: plan.Insert, Target: rel, OverridingUser: st.Overriding == "user"}}
+	var node logical.Node
+	vals := map[int]scalar.Expr{}
+	auto := map[int]bool{}
+	dflt := func(i int) scalar.Expr {
+		if autoColumn(rel.Columns[i]) {
+			auto[i] = true
+		}
+		return b.defaultOf(rel, i)
+	}
+	switch {
+	case st.Query == nil:
+		node, cols = oneRow(), nil
+	default:
+		if v, ok := plainValues(st.Query); ok {
+			node = b.insertValues(outer, rel, v, cols, explicit, st, vals, dflt)
+			cols = cols[:len(v.Rows[0])]
+		} else {
+			sub := b.query(outer, st.Query)
+			if len(sub.Cols) > len(cols) {
+				fail(sqlerr.SyntaxError, targetPos(st.Query, len(cols)), "INSERT has more expressions than target columns")
+			}
+			if explicit && len(sub.Cols) < len(cols) {
+				fail(sqlerr.SyntaxError, st.Columns[len(sub.Cols)].Pos, "INSERT has more target columns than expressions")
+			}
+			cols = cols[:len(sub.Cols)]
+			for k, c := range sub.Cols {
+				i := cols[k]
+				b.mayGive(rel, i, st)
+				if b.Meta.Type(c.ID).Kind == types.Unknown {
+					sub.Node = b.retype(sub.Node, c.ID, rel.Columns[i].Type)
+				}
+				vals[i] = b.assignTo(rel, i, b.Meta.Ref(c.ID), targetPos(st.Query, k))
+			}
+			node = sub.Node
+			d.Query = &Query{Order: sub.Order}
+		}
+	}
+	// All columns of the target in order; generated ones over the others.
+	proj := &logical.Project{In: node}
+	ids := make([]logical.ColID, len(rel.Columns))
+	for i, c := range rel.Columns {
+		x, ok := vals[i]
+		if !ok {
+			x = dflt(i)
+		}
+		if st.Overriding == "user" && c.Identity != "" {
+			x = logical.NullConst(c.Type)
+			auto[i] = true
+		}
+		ids[i] = b.Meta.NewFrom(rel, i)
+		proj.Exprs = append(proj.Exprs, logical.ProjCol{ID: ids[i], Expr: x})
+	}
+	d.Plan.Checks, d.Plan.Generated = b.constraints(rel)
+	var out logical.Node = proj
+	if len(d.Plan.Generated) > 0 {
+		gen := &logical.Project{In: proj, Exprs: b.passAll(proj)}
+		m := map[logical.ColID]scalar.Expr{}
+		for i, id := range ids {
+			m[i] = b.Meta.Ref(id)
+		}
+		for _, g := range d.Plan.Generated {
+			id := b.Meta.NewFrom(rel, g.Col)
+			gen.Exprs[g.Col] = logical.ProjCol{ID: id, Expr: logical.ReplaceCols(g.Expr, m)}
+			ids[g.Col] = id
+		}
+		out = gen
+	}
+	// The order of an INSERT ... SELECT ... ORDER BY is kept: serial values follow it.
+	q := &Query{Node: out}
+	if d.Query != nil && len(d.Query.Order) > 0 {
+		for _, o := range d.Query.Order {
+			if !logical.OutSet(out).Has(o.Col) {
+				extend(out, b.Meta.Ref(o.Col))
+			}
+		}
+		q.Order = d.Query.Order
+	}
+	for i, id := range ids {
+		q.Cols = append(q.Cols, OutCol{rel.Columns[i].Name, id})
+	}
+	d.Query = q
+	for i := range rel.Columns {
+		if auto[i] {
+			d.Plan.Auto = append(d.Plan.Auto, i)
+		}
+	}
+	name := rel.Name
+	if st.Alias != "" {
+		name = st.Alias
+	}
+	if st.OnConflict != nil {
+		d.Plan.Conflict = b.conflict(rel, name, st.OnConflict)
+	}
+	d.Plan.Returning, d.Returning = b.returningOver(rel, name, ids, nil, q, st.Returning)
+	return d
+}
+
+// extend passes a column of the lowest input through the Projects above it.
+func extend(n logical.Node, ref *scalar.Column) {
+	p, ok := n.(*logical.Project)
+	if !ok || logical.OutSet(p).Has(ref.Index) {
+		return
+	}
+	extend(p.In, ref)
+	p.Exprs = append(p.Exprs, logical.ProjCol{ID: ref.Index, Expr: ref})
+}
+
+func plainValues(q *ast.Select) (*ast.Values, bool) {
+	v, ok := q.Body.(*ast.Values)
+	return v, ok && q.With == nil && len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil
+}
+
+// mayGive refuses values for columns that are always generated.
+func (b *Binder) mayGive(rel *catalog.Relation, i int, st *ast.Insert) {
+	c := rel.Columns[i]
+	if c.Generated {
+		raise(sqlerr.New(generatedAlways, sqlerr.NoPos, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
+			WithDetail("Column \"%s\" is a generated column.", c.Name))
+	}
+	if c.Identity == "always" && st.Overriding == "" {
+		raise(sqlerr.New(generatedAlways, sqlerr.NoPos, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
+			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).
+			WithHint("Use OVERRIDING SYSTEM VALUE to override."))
+	}
+}
+
+func (b *Binder) insertValues(outer *scope, rel *catalog.Relation, v *ast.Values, cols []int, explicit bool, st *ast.Insert,
+	vals map[int]scalar.Expr, dflt func(int) scalar.Expr) logical.Node {
+	s := &scope{parent: outer, q: &queryState{clause: "VALUES"}}
+	node := &logical.Values{}
+	for _, r := range v.Rows {
+		if len(r) != len(v.Rows[0]) {
+			pos := v.Pos
+			if len(r) > 0 {
+				pos = r[0].Position()
+			}
+			fail(sqlerr.SyntaxError, pos, "VALUES lists must all be the same length")
+		}
+		if len(r) > len(cols) {
+			fail(sqlerr.SyntaxError, r[len(cols)].Position(), "INSERT has more expressions than target columns")
+		}
+		if explicit && len(r) < len(cols) {
+			fail(sqlerr.SyntaxError, st.Columns[len(r)].Pos, "INSERT has more target columns than expressions")
+		}
+		row := make([]scalar.Expr, len(r))
+		for k, e := range r {
+			i := cols[k]
+			if _, ok := e.(*ast.Default); ok {
+				row[k] = dflt(i)
+				continue
+			}
+			b.mayGive(rel, i, st)
+			row[k] = b.assignTo(rel, i, b.expr(s, e), e.Position())
+		}
+		node.Rows = append(node.Rows, row)
+	}
+	for k := range v.Rows[0] {
+		i := cols[k]
+		id := b.Meta.New(rel.Columns[i].Name, rel.Columns[i].Type)
+		node.Out = append(node.Out, id)
+		vals[i] = b.Meta.Ref(id)
+	}
+	return node
+}
+
+func (b *Binder) conflict(rel *catalog.Relation, name string, c *ast.OnConflict) *plan.Conflict {
+	out := &plan.Conflict{DoUpdate: c.DoUpdate}
+	switch {
+	case c.Constraint != "":
+		for i := range rel.Uniques {
+			if rel.Uniques[i].Name == c.Constraint {
+				out.Unique = &rel.Uniques[i]
+			}
+		}
+		if out.Unique == nil {
+			fail(sqlerr.UndefinedObject, sqlerr.NoPos, "constraint \"%s\" for table \"%s\" does not exist", c.Constraint, rel.Name)
+		}
+	case len(c.Columns) > 0:
+		if c.Where != nil {
+			unsupported(c.Pos, "a predicate in the ON CONFLICT target")
+		}
+		var cols []int
+		for _, e := range c.Columns {
+			ref, ok := e.(*ast.ColumnRef)
+			if !ok || len(ref.Parts) != 1 {
+				unsupported(e.Position(), "an expression in the ON CONFLICT target")
+			}
+			i := rel.ColumnIndex(ref.Parts[0])
+			if i < 0 || rel.Columns[i].Hidden {
+				fail(sqlerr.UndefinedColumn, ref.Pos, "column \"%s\" does not exist", ref.Parts[0])
+			}
+			if !slices.Contains(cols, i) {
+				cols = append(cols, i)
+			}
+		}
+		slices.Sort(cols)
+		for i := range rel.Uniques {
+			u := slices.Clone(rel.Uniques[i].Columns)
+			slices.Sort(u)
+			if slices.Equal(u, cols) {
+				out.Unique = &rel.Uniques[i]
+				break
+			}
+		}
+		if out.Unique == nil {
+			fail(sqlerr.InvalidColumnReference, sqlerr.NoPos, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+		}
+	case c.DoUpdate:
+		raise(sqlerr.New(sqlerr.SyntaxError, c.Pos, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
+			WithHint("For example, ON CONFLICT (column_name)."))
+	}
+	if !c.DoUpdate {
+		return out
+	}
+	s := &scope{q: &queryState{clause: "UPDATE", noSubquery: "a subquery in ON CONFLICT DO UPDATE is not supported yet"}}
+	old := b.relColumns(rel, name)
+	excl := b.relColumns(rel, "excluded")
+	excl.relName = "excluded"
+	s.rels = []*relItem{old, excl}
+	s.cols = append([]scopeCol(nil), old.cols...)
+	m := map[logical.ColID]scalar.Expr{}
+	for i := range rel.Columns {
+		for k, r := range []*relItem{old, excl} {
+			ref := b.Meta.Ref(r.cols[i].id)
+			m[ref.Index] = &scalar.Column{Node: ref.Node, Index: k*len(rel.Columns) + i, Name: ref.Name}
+		}
+	}
+	for _, set := range c.Set {
+		for _, a := range b.setClause(s, rel, set, nil) {
+			out.Set = append(out.Set, plan.Assign{Col: a.Col, Expr: indexed(a.Expr, m)})
+		}
+	}
+	b.noDoubleSet(rel, out.Set)
+	if c.SetWhere != nil {
+		s.q.clause = "WHERE"
+		out.Where = indexed(b.boolExpr(s, c.SetWhere, "WHERE"), m)
+	}
+	return out
+}
+
+func (b *Binder) noDoubleSet(rel *catalog.Relation, set []plan.Assign) {
+	seen := map[int]bool{}
+	for _, a := range set {
+		if seen[a.Col] {
+			fail(sqlerr.SyntaxError, sqlerr.NoPos, "multiple assignments to same column \"%s\"", rel.Columns[a.Col].Name)
+		}
+		seen[a.Col] = true
+	}
+}
+
+// setClause binds one item of SET. A row subquery is joined to *node.
+func (b *Binder) setClause(s *scope, rel *catalog.Relation, set ast.SetClause, node *logical.Node) []plan.Assign {
+	value := func(t ast.ColumnTarget, e ast.Expr) plan.Assign {
+		i := b.targetColumn(rel, t)
+		c := rel.Columns[i]
+		if _, ok := e.(*ast.Default); ok {
+			if autoColumn(c) {
+				unsupported(e.Position(), "SET ... = DEFAULT of a serial or identity column")
+			}
+			return plan.Assign{Col: i, Expr: b.defaultOf(rel, i)}
+		}
+		if c.Generated || c.Identity == "always" {
+			detail := "Column \"%s\" is a generated column."
+			if !c.Generated {
+				detail = "Column \"%s\" is an identity column defined as GENERATED ALWAYS."
+			}
+			raise(sqlerr.New(generatedAlways, sqlerr.NoPos, "column \"%s\" can only be updated to DEFAULT", c.Name).WithDetail(detail, c.Name))
+		}
+		return plan.Assign{Col: i, Expr: b.assignTo(rel, i, b.expr(s, e), e.Position())}
+	}
+	if len(set.Columns) == 1 {
+		if _, row := set.Value.(*ast.Row); !row {
+			return []plan.Assign{value(set.Columns[0], set.Value)}
+		}
+	}
+	var out []plan.Assign
+	switch v := set.Value.(type) {
+	case *ast.Row:
+		if len(v.Elems) != len(set.Columns) {
+			fail(sqlerr.SyntaxError, v.Pos, "number of columns does not match number of values")
+		}
+		for i, t := range set.Columns {
+			out = append(out, value(t, v.Elems[i]))
+		}
+	case *ast.Subquery:
+		if node == nil {
+			unsupported(v.Pos, "a subquery in ON CONFLICT DO UPDATE")
+		}
+		sub := b.subQuery(s, v.Query, v.Pos)
+		if len(sub.Cols) != len(set.Columns) {
+			fail(sqlerr.SyntaxError, v.Pos, "number of columns does not match number of values")
+		}
+		*node = &logical.Join{Kind: logical.Left, L: *node, R: &logical.Max1Row{In: sub.Node}}
+		for k, t := range set.Columns {
+			i := b.targetColumn(rel, t)
+			out = append(out, plan.Assign{Col: i, Expr: b.assignTo(rel, i, b.Meta.Ref(sub.Cols[k].ID), v.Pos)})
+		}
+	default:
+		fail(sqlerr.FeatureNotSupported, set.Pos, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
+	}
+	return out
+}
+
+// targetItem binds the target of UPDATE or DELETE as the first item of FROM.
+func (b *Binder) targetItem(s *scope, t *ast.TableRef, verb string) (*catalog.Relation, *fromItem) {
+	rel := b.target(t.Name, verb)
+	it := b.relItem(s, rel, t.Alias, t.Name.Pos)
+	s.rels = append(s.rels, it.rels...)
+	s.cols = append(s.cols, it.cols...)
+	return rel, it
+}
+
+// moreFrom joins further items.
+func (b *Binder) moreFrom(s *scope, node logical.Node, items []ast.TableExpr) logical.Node {
+	for _, e := range items {
+		f := b.fromItem(s, s, e)
+		b.checkNames(s.rels, f.rels, e)
+		s.rels = append(s.rels, f.rels...)
+		s.cols = append(s.cols, f.cols...)
+		node = &logical.Join{Kind: logical.Inner, L: node, R: f.node}
+	}
+	return node
+}
+
+func (b *Binder) update(st *ast.Update) *DML {
+	ws := &scope{q: &queryState{}}
+	b.with(ws, st.With)
+	s := &scope{parent: &scope{ctes: ws.ctes, q: &queryState{}}, q: &queryState{}}
+	rel, it := b.targetItem(s, &st.Table, "update")
+	node := b.moreFrom(s, it.node, st.From)
+	s.q.clause = "UPDATE"
+	// SET first, as in Postgres; a row subquery joins after WHERE.
+	var set []plan.Assign
+	joined := logical.Node(&logical.Values{})
+	base := joined
+	for _, c := range st.Set {
+		set = append(set, b.setClause(s, rel, c, &joined)...)
+	}
+	b.noDoubleSet(rel, set)
+	if st.Where != nil {
+		s.q.clause = "WHERE"
+		node = &logical.Filter{In: node, Preds: logical.Conjuncts(b.boolExpr(s, st.Where, "WHERE"))}
+	}
+	node = graft(joined, base, node)
+	// Old columns pass, new ones are computed.
+	old := make([]logical.ColID, len(rel.Columns))
+	ids := make([]logical.ColID, len(rel.Columns))
+	proj := &logical.Project{In: node, Exprs: b.passAll(node)}
+	m := map[logical.ColID]scalar.Expr{}
+	values := make([]scalar.Expr, len(rel.Columns))
+	for i := range rel.Columns {
+		old[i] = it.rels[0].cols[i].id
+		values[i] = b.Meta.Ref(old[i])
+		for _, a := range set {
+			if a.Col == i {
+				values[i] = a.Expr
+			}
+		}
+		ids[i] = b.Meta.NewFrom(rel, i)
+		m[i] = b.Meta.Ref(ids[i])
+	}
+	d := &DML{Plan: &plan.DML{Kind: plan.Update, Target: rel}}
+	d.Plan.Checks, d.Plan.Generated = b.constraints(rel)
+	generated := map[int]bool{}
+	for _, g := range d.Plan.Generated {
+		generated[g.Col] = true
+	}
+	for i := range rel.Columns {
+		if !generated[i] {
+			proj.Exprs = append(proj.Exprs, logical.ProjCol{ID: ids[i], Expr: values[i]})
+		}
+	}
+	var out logical.Node = proj
+	if len(generated) > 0 {
+		gen := &logical.Project{In: proj, Exprs: b.passAll(proj)}
+		for _, g := range d.Plan.Generated {
+			gen.Exprs = append(gen.Exprs, logical.ProjCol{ID: ids[g.Col], Expr: logical.ReplaceCols(g.Expr, m)})
+		}
+		out = gen
+	}
+	q := &Query{Node: out}
+	for i := range rel.Columns {
+		q.Cols = append(q.Cols, OutCol{rel.Columns[i].Name, old[i]})
+	}
+	for i := range rel.Columns {
+		q.Cols = append(q.Cols, OutCol{rel.Columns[i].Name, ids[i]})
+	}
+	d.Query = q
+	d.Plan.Returning, d.Returning = b.returningOver(rel, it.rels[0].name, ids, s, q, st.Returning)
+	return d
+}
+
+// graft puts node in the place of base in tree.
+func graft(tree, base, node logical.Node) logical.Node {
+	if tree == base {
+		return node
+	}
+	j := tree.(*logical.Join)
+	return &logical.Join{Kind: j.Kind, L: graft(j.L, base, node), R: j.R, On: j.On}
+}
+
+func (b *Binder) delete(st *ast.Delete) *DML {
+	ws := &scope{q: &queryState{}}
+	b.with(ws, st.With)
+	s := &scope{parent: &scope{ctes: ws.ctes, q: &queryState{}}, q: &queryState{}}
+	rel, it := b.targetItem(s, &st.Table, "delete from")
+	node := b.moreFrom(s, it.node, st.Using)
+	if st.Where != nil {
+		s.q.clause = "WHERE"
+		node = &logical.Filter{In: node, Preds: logical.Conjuncts(b.boolExpr(s, st.Where, "WHERE"))}
+		s.q.clause = ""
+	}
+	q := &Query{Node: node}
+	ids := make([]logical.ColID, len(rel.Columns))
+	for i := range rel.Columns {
+		ids[i] = it.rels[0].cols[i].id
+		q.Cols = append(q.Cols, OutCol{rel.Columns[i].Name, ids[i]})
+	}
+	d := &DML{Plan: &plan.DML{Kind: plan.Delete, Target: rel}, Query: q}
+	d.Plan.Returning, d.Returning = b.returningOver(rel, it.rels[0].name, ids, s, q, st.Returning)
+	return d
+}
+
+// returningOver binds RETURNING: the target's columns are ids (the new values), other items those of
+// from. Columns that are needed besides are added to q. The result is over q's columns by position.
+func (b *Binder) returningOver(rel *catalog.Relation, name string, ids []logical.ColID, from *scope, q *Query, ts []ast.Target) ([]scalar.Expr, []OutCol) {
+	if len(ts) == 0 {
+		return nil, nil
+	}
+	s := &scope{q: &queryState{clause: "RETURNING", noSubquery: "a subquery in RETURNING is not supported yet"}}
+	r := &relItem{name: name, schema: rel.Schema, relName: rel.Name, rel: rel}
+	for i, c := range rel.Columns {
+		r.cols = append(r.cols, scopeCol{name: c.Name, id: ids[i], hidden: c.Hidden})
+	}
+	s.addRel(r)
+	if from != nil {
+		for _, o := range from.rels[1:] {
+			s.addRel(o)
+		}
+	}
+	var out []scalar.Expr
+	var cols []OutCol
+	for _, t := range b.targets(s, ts) {
+		x := b.resolve(t.expr)
+		for _, id := range logical.ColsOf(x).Sorted() {
+			at := -1
+			// The last occurrence: an UPDATE has the new columns after the old ones.
+			for k, c := range q.Cols {
+				if c.ID == id {
+					at = k
+				}
+			}
+			if at < 0 {
+				q.Cols = append(q.Cols, OutCol{b.Meta.Info(id).Name, id})
+			}
+		}
+		id := 0
+		if c, ok := x.(*scalar.Column); ok {
+			id = c.Index
+		} else {
+			id = b.Meta.New(t.name, x.Type())
+		}
+		cols = append(cols, OutCol{t.name, id})
+		out = append(out, x)
+	}
+	m := map[logical.ColID]scalar.Expr{}
+	for k, c := range q.Cols {
+		ref := b.Meta.Ref(c.ID)
+		m[c.ID] = &scalar.Column{Node: ref.Node, Index: k, Name: ref.Name}
+	}
+	for i := range out {
+		out[i] = indexed(out[i], m)
+	}
+	return out, cols
+}
+
+var _ = fn.Implicit

@@ -1,0 +1,555 @@
+package bind
+
+import (
+	"github.com/weirdb/weir/planner/logical"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// fromItem is a bound item of FROM: rels for qualified names, cols for the others and for *.
+type fromItem struct {
+	node logical.Node
+	rels []*relItem
+	cols []scopeCol
+}
+
+// oneRow is the input of a SELECT without FROM.
+func oneRow() logical.Node { return &logical.Values{Rows: [][]scalar.Expr{{}}} }
+
+// from binds a FROM list into scope s, whose parent is the outer query.
+func (b *Binder) from(s *scope, items []ast.TableExpr) logical.Node {
+	if len(items) == 0 {
+		return oneRow()
+	}
+	var node logical.Node
+	for _, it := range items {
+		f := b.fromItem(s, s, it)
+		b.checkNames(s.rels, f.rels, it)
+		s.rels = append(s.rels, f.rels...)
+		s.cols = append(s.cols, f.cols...)
+		if node == nil {
+			node = f.node
+		} else {
+			node = &logical.Join{Kind: logical.Inner, L: node, R: f.node}
+		}
+	}
+	return node
+}
+
+// checkNames refuses a relation name that is used twice.
+func (b *Binder) checkNames(have, more []*relItem, at ast.TableExpr) {
+	for _, m := range more {
+		for _, h := range have {
+			if h.name == m.name && (h.rel == nil || m.rel == nil || h.schema == m.schema || h.name != h.relName || m.name != m.relName) {
+				fail(sqlerr.DuplicateAlias, tablePos(at), "table name \"%s\" specified more than once", m.name)
+			}
+		}
+	}
+}
+
+func tablePos(t ast.TableExpr) int {
+	switch t := t.(type) {
+	case *ast.TableRef:
+		return sqlerr.NoPos
+	case *ast.DerivedTable:
+		return sqlerr.NoPos
+	case *ast.FuncTable:
+		return sqlerr.NoPos
+	case *ast.Join:
+		return sqlerr.NoPos
+	default:
+		_ = t
+	}
+	return sqlerr.NoPos
+}
+
+// fromItem binds one item. q is the scope of the query (its owned columns), left the scope
+// whose items a lateral reference sees.
+func (b *Binder) fromItem(q, left *scope, t ast.TableExpr) *fromItem {
+	switch t := t.(type) {
+	case *ast.TableRef:
+		return b.tableRef(q, t)
+	case *ast.DerivedTable:
+		return b.derived(q, left, t)
+	case *ast.FuncTable:
+		return b.funcTable(q, left, t)
+	case *ast.Join:
+		return b.join(q, left, t)
+	}
+	fail(sqlerr.InternalError, sqlerr.NoPos, "unknown FROM item %T", t)
+	return nil
+}
+
+// single makes the fromItem of one named item, with its alias applied.
+func (b *Binder) single(q *scope, node logical.Node, r *relItem, a *ast.Alias, what string) *fromItem {
+	if a != nil {
+		r.name = a.Name
+		if len(a.Columns) > len(r.cols) {
+			vis := 0
+			for _, c := range r.cols {
+				if !c.hidden {
+					vis++
+				}
+			}
+			fail(sqlerr.InvalidColumnReference, sqlerr.NoPos, "%s \"%s\" has %d columns available but %d columns specified",
+				what, r.name, vis, len(a.Columns))
+		}
+		i := 0
+		for k := range r.cols {
+			if r.cols[k].hidden {
+				continue
+			}
+			if i < len(a.Columns) {
+				r.cols[k].name = a.Columns[i]
+			}
+			i++
+		}
+	}
+	f := &fromItem{node: node, rels: []*relItem{r}}
+	for _, c := range r.cols {
+		q.own(c.id)
+		c.rel = r
+		f.cols = append(f.cols, c)
+	}
+	return f
+}
+
+func (b *Binder) tableRef(q *scope, t *ast.TableRef) *fromItem {
+	if t.AsOf != nil {
+		unsupported(t.Pos, "FOR SYSTEM_TIME AS OF")
+	}
+	if len(t.Name.Parts) == 1 {
+		if c := q.findCTE(t.Name.Parts[0]); c != nil {
+			return b.cteRef(q, c, t.Alias)
+		}
+	}
+	rel := b.relation(t.Name)
+	return b.relItem(q, rel, t.Alias, t.Name.Pos)
+}
+
+// relItem binds a reference to a relation of the catalog.
+func (b *Binder) relItem(q *scope, rel *catalog.Relation, alias *ast.Alias, pos int) *fromItem {
+	switch rel.Kind {
+	case catalog.View:
+		return b.viewRef(q, rel, alias, pos)
+	case catalog.Sink, catalog.Index:
+		fail(sqlerr.WrongObjectType, pos, "cannot open relation \"%s\"", rel.Name)
+	}
+	r := b.relColumns(rel, rel.Name)
+	scan := &logical.Scan{Rel: rel, Alias: rel.Name}
+	if alias != nil {
+		scan.Alias = alias.Name
+	}
+	for i, c := range r.cols {
+		scan.Ords = append(scan.Ords, i)
+		scan.Out = append(scan.Out, c.id)
+	}
+	if rel.Kind == catalog.Source {
+		scan.RowID = b.Meta.New("_row_id", types.T(types.Int8))
+	}
+	return b.single(q, scan, r, alias, "table")
+}
+
+const maxViewDepth = 100
+
+func (b *Binder) viewRef(q *scope, rel *catalog.Relation, alias *ast.Alias, pos int) *fromItem {
+	for _, v := range b.views {
+		if v == rel.ID || len(b.views) > maxViewDepth {
+			fail(sqlerr.InvalidObjectDefinition, pos, "infinite recursion detected in rules for relation \"%s\"", rel.Name)
+		}
+	}
+	sel, err := b.cfg.ParseQuery(rel.Query)
+	check(err, sqlerr.NoPos)
+	path := b.cfg.SearchPath
+	b.cfg.SearchPath = rel.SearchPath
+	b.views = append(b.views, rel.ID)
+	sub := b.query(nil, sel)
+	b.resolveUnknown(sub)
+	b.views = b.views[:len(b.views)-1]
+	b.cfg.SearchPath = path
+	r := &relItem{name: rel.Name, schema: rel.Schema, relName: rel.Name, rel: rel}
+	for i, c := range rel.Columns {
+		if i < len(sub.Cols) {
+			r.cols = append(r.cols, scopeCol{name: c.Name, id: sub.Cols[i].ID})
+		}
+	}
+	return b.single(q, sub.Node, r, alias, "table")
+}
+
+func (b *Binder) cteRef(q *scope, c *cte, alias *ast.Alias) *fromItem {
+	sub := b.query(c.at, c.query)
+	b.resolveUnknown(sub)
+	r := &relItem{name: c.name, relName: c.name}
+	for i, oc := range sub.Cols {
+		name := oc.Name
+		if i < len(c.columns) {
+			name = c.columns[i]
+		}
+		r.cols = append(r.cols, scopeCol{name: name, id: oc.ID})
+	}
+	return b.single(q, sub.Node, r, alias, "table")
+}
+
+// with adds the items of a WITH clause to s.
+func (b *Binder) with(s *scope, w *ast.With) {
+	if w == nil {
+		return
+	}
+	if w.Recursive {
+		for _, c := range w.CTEs {
+			if sel, ok := c.Query.(*ast.Select); ok && mentions(sel, c.Name) {
+				unsupported(c.Pos, "WITH RECURSIVE")
+			}
+		}
+	}
+	for _, c := range w.CTEs {
+		sel, ok := c.Query.(*ast.Select)
+		if !ok {
+			unsupported(c.Pos, "a data-modifying statement in WITH")
+		}
+		for _, o := range s.ctes {
+			if o.name == c.Name {
+				fail(sqlerr.DuplicateAlias, c.Pos, "WITH query name \"%s\" specified more than once", c.Name)
+			}
+		}
+		at := &scope{parent: s.parent, ctes: append([]*cte(nil), s.ctes...), q: &queryState{}}
+		d := &cte{name: c.Name, query: sel, columns: c.Columns, at: at, pos: c.Pos}
+		// Bound once for its errors, even if it is never used.
+		sub := b.query(at, sel)
+		if len(c.Columns) > len(sub.Cols) {
+			fail(sqlerr.InvalidColumnReference, c.Pos, "WITH query \"%s\" has %d columns available but %d columns specified",
+				c.Name, len(sub.Cols), len(c.Columns))
+		}
+		s.ctes = append(s.ctes, d)
+	}
+}
+
+// lateralScope is what an item of FROM sees of its left neighbours.
+func lateralScope(q, left *scope, lateral bool) *scope {
+	in := &scope{parent: q.parent, q: &queryState{}, ctes: q.ctes}
+	if lateral {
+		in.parent = left
+	} else {
+		in = &scope{parent: q.parent, q: &queryState{}, ctes: q.ctes, invisible: left.rels}
+	}
+	return in
+}
+
+func (b *Binder) derived(q, left *scope, t *ast.DerivedTable) *fromItem {
+	if t.Alias == nil || t.Alias.Name == "" {
+		what := "subquery"
+		if _, ok := t.Query.Body.(*ast.Values); ok {
+			what = "VALUES"
+		}
+		hint := "For example, FROM (SELECT ...) [AS] foo."
+		if what == "VALUES" {
+			hint = "For example, FROM (VALUES ...) [AS] foo."
+		}
+		raise(sqlerr.New(sqlerr.SyntaxError, t.Pos, "%s in FROM must have an alias", what).WithHint("%s", hint))
+	}
+	sub := b.query(lateralScope(q, left, t.Lateral), t.Query)
+	b.resolveUnknown(sub)
+	r := &relItem{name: t.Alias.Name}
+	for _, c := range sub.Cols {
+		r.cols = append(r.cols, scopeCol{name: c.Name, id: c.ID})
+	}
+	return b.single(q, b.uniqueCols(sub, r), r, t.Alias, "table")
+}
+
+// uniqueCols gives every column of r a ColID of its own: a query may show a column twice.
+func (b *Binder) uniqueCols(sub *Query, r *relItem) logical.Node { return sub.Node }
+
+func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
+	if j.AsOf {
+		unsupported(j.Pos, "ASOF JOIN")
+	}
+	l := b.fromItem(q, left, j.L)
+	// The right side sees the left one if it is lateral.
+	inner := &scope{parent: left.parent, q: q.q, ctes: left.ctes,
+		rels: append(append([]*relItem(nil), left.rels...), l.rels...),
+		cols: append(append([]scopeCol(nil), left.cols...), l.cols...)}
+	r := b.fromItem(q, inner, j.R)
+	b.checkNames(l.rels, r.rels, j.R)
+	kind := map[ast.JoinKind]logical.JoinKind{
+		ast.JoinInner: logical.Inner, ast.JoinCross: logical.Inner, ast.JoinLeft: logical.Left,
+		ast.JoinRight: logical.Right, ast.JoinFull: logical.Full,
+	}[j.Kind]
+	if kind == logical.Right || kind == logical.Full {
+		if logical.Free(r.node).Meets(logical.OutSet(l.node)) {
+			fail(sqlerr.InvalidColumnReference, j.Pos, "invalid reference to FROM-clause entry: the combining JOIN type must be INNER or LEFT for a LATERAL reference")
+		}
+	}
+	node := &logical.Join{Kind: kind, L: l.node, R: r.node}
+	f := &fromItem{rels: append(l.rels, r.rels...)}
+	using := j.Using
+	if j.Natural {
+		using = nil
+		for _, c := range l.cols {
+			if c.hidden {
+				continue
+			}
+			for _, d := range r.cols {
+				if d.name == c.name && !d.hidden {
+					using = append(using, c.name)
+					break
+				}
+			}
+		}
+	}
+	if len(using) > 0 {
+		b.joinUsing(q, j, node, l, r, using, f)
+	} else {
+		f.cols = append(append([]scopeCol(nil), l.cols...), r.cols...)
+		f.node = node
+	}
+	if j.On != nil {
+		on := &scope{parent: q.parent, q: q.q, ctes: q.ctes, rels: f.rels, cols: f.cols}
+		for _, x := range left.rels {
+			on.invisible = append(on.invisible, x)
+		}
+		old := q.q.clause
+		q.q.clause = "JOIN conditions"
+		node.On = logical.Conjuncts(b.boolExpr(on, j.On, "JOIN/ON"))
+		q.q.clause = old
+	}
+	if j.Alias != nil && j.Alias.Name != "" {
+		r := &relItem{name: j.Alias.Name}
+		r.cols = append(r.cols, f.cols...)
+		return b.single(q, f.node, r, j.Alias, "join expression")
+	}
+	return f
+}
+
+// joinUsing merges the columns named in USING.
+func (b *Binder) joinUsing(q *scope, j *ast.Join, node *logical.Join, l, r *fromItem, using []string, f *fromItem) {
+	pick := func(cols []scopeCol, name, side string) int {
+		at := -1
+		for i, c := range cols {
+			if c.name == name {
+				if at >= 0 {
+					fail(sqlerr.AmbiguousColumn, sqlerr.NoPos, "common column name \"%s\" appears more than once in %s table", name, side)
+				}
+				at = i
+			}
+		}
+		if at < 0 {
+			fail(sqlerr.UndefinedColumn, j.Pos, "column \"%s\" specified in USING clause does not exist in %s table", name, side)
+		}
+		return at
+	}
+	dropL, dropR := map[int]bool{}, map[int]bool{}
+	var merged []scopeCol
+	var computed []logical.ProjCol
+	for k, name := range using {
+		for _, other := range using[:k] {
+			if other == name {
+				fail(sqlerr.DuplicateColumn, j.Pos, "column name \"%s\" appears more than once in USING clause", name)
+			}
+		}
+		li, ri := pick(l.cols, name, "left"), pick(r.cols, name, "right")
+		lc, rc := b.Meta.RefAt(l.cols[li].id, j.Pos), b.Meta.RefAt(r.cols[ri].id, j.Pos)
+		node.On = append(node.On, b.operator("=", lc, rc, j.Pos))
+		dropL[li], dropR[ri] = true, true
+		t, at, err := b.cfg.Registry.CommonType("JOIN/USING", []types.Type{lc.T, rc.T})
+		if err != nil {
+			_ = at
+			check(err, j.Pos)
+		}
+		var e scalar.Expr
+		switch node.Kind {
+		case logical.Inner, logical.Left:
+			e = b.cast(lc, t, fn.Implicit, j.Pos)
+		case logical.Right:
+			e = b.cast(rc, t, fn.Implicit, j.Pos)
+		default:
+			e = &scalar.Coalesce{Node: scalar.Node{T: t, Pos: j.Pos},
+				Args: []scalar.Expr{b.cast(lc, t, fn.Implicit, j.Pos), b.cast(rc, t, fn.Implicit, j.Pos)}}
+		}
+		if c, ok := e.(*scalar.Column); ok && c.T == b.Meta.Type(c.Index) {
+			merged = append(merged, scopeCol{name: name, id: c.Index})
+			continue
+		}
+		id := b.Meta.New(name, e.Type())
+		q.own(id)
+		computed = append(computed, logical.ProjCol{ID: id, Expr: e})
+		merged = append(merged, scopeCol{name: name, id: id})
+	}
+	f.cols = merged
+	for i, c := range l.cols {
+		if !dropL[i] {
+			f.cols = append(f.cols, c)
+		}
+	}
+	for i, c := range r.cols {
+		if !dropR[i] {
+			f.cols = append(f.cols, c)
+		}
+	}
+	f.node = node
+	if len(computed) > 0 {
+		f.node = b.extend(node, computed)
+	}
+}
+
+// extend adds computed columns to a node.
+func (b *Binder) extend(n logical.Node, more []logical.ProjCol) logical.Node {
+	return &logical.Project{In: n, Exprs: append(b.passAll(n), more...)}
+}
+
+func (b *Binder) passAll(n logical.Node) []logical.ProjCol {
+	var es []logical.ProjCol
+	for _, c := range n.Cols() {
+		es = append(es, logical.ProjCol{ID: c, Expr: b.Meta.Ref(c)})
+	}
+	return es
+}
+
+// funcTable binds functions in FROM.
+func (b *Binder) funcTable(q, left *scope, t *ast.FuncTable) *fromItem {
+	if len(t.Funcs) == 1 && len(t.Funcs[0].Name.Parts) == 1 {
+		switch t.Funcs[0].Name.Parts[0] {
+		case "tumble", "hop":
+			if b.isRelationArg(t.Funcs[0]) {
+				return b.windowTable(q, left, t)
+			}
+		case "cumulate", "session":
+			if b.isRelationArg(t.Funcs[0]) {
+				unsupported(t.Pos, "the table function "+t.Funcs[0].Name.Parts[0])
+			}
+		}
+	}
+	in := &scope{parent: left, ctes: q.ctes, q: &queryState{clause: "functions in FROM"}}
+	ps := &logical.ProjectSet{In: oneRow()}
+	r := &relItem{name: t.Funcs[0].Name.Parts[len(t.Funcs[0].Name.Parts)-1]}
+	for _, f := range t.Funcs {
+		sf, cols := b.tableFunc(in, f)
+		if len(cols) == 1 && t.Alias != nil && t.Alias.Name != "" && len(t.Funcs) == 1 {
+			cols[0].name = t.Alias.Name
+		}
+		ps.Funcs = append(ps.Funcs, sf)
+		r.cols = append(r.cols, cols...)
+	}
+	if t.Ordinality {
+		ps.Ord = b.Meta.New("ordinality", types.T(types.Int8))
+		r.cols = append(r.cols, scopeCol{name: "ordinality", id: ps.Ord})
+	}
+	if t.Alias != nil && len(t.Alias.Defs) > 0 {
+		unsupported(t.Pos, "a column definition list")
+	}
+	node := logical.Node(ps)
+	if ps.Funcs[0].Fn == nil {
+		// An ordinary function in FROM gives one row.
+		node = &logical.Project{In: oneRow(), Exprs: []logical.ProjCol{{ID: ps.Funcs[0].Out[0], Expr: ps.Funcs[0].Args[0]}}}
+		if len(ps.Funcs) > 1 || t.Ordinality {
+			unsupported(t.Pos, "an ordinary function in ROWS FROM or WITH ORDINALITY")
+		}
+	}
+	return b.single(q, node, r, t.Alias, "table")
+}
+
+// tableFunc binds one set-returning function call. For an ordinary function the SetFunc has no Fn
+// and the call as its only argument.
+func (b *Binder) tableFunc(s *scope, f *ast.Func) (logical.SetFunc, []scopeCol) {
+	name := f.Name.Parts[len(f.Name.Parts)-1]
+	s.q.srfOK = true
+	e := b.funcCall(s, f)
+	s.q.srfOK = false
+	c, ok := e.(*scalar.Call)
+	if !ok || c.Fn.Kind != fn.Table {
+		id := b.Meta.New(name, e.Type())
+		return logical.SetFunc{Args: []scalar.Expr{b.resolve(e)}, Out: []logical.ColID{id}}, []scopeCol{{name: name, id: id}}
+	}
+	sf := logical.SetFunc{Fn: c.Fn, Args: c.Args}
+	var cols []scopeCol
+	if c.Fn.Outs != nil {
+		for _, o := range c.Fn.Outs {
+			id := b.Meta.New(o.Name, o.Type)
+			sf.Out = append(sf.Out, id)
+			cols = append(cols, scopeCol{name: o.Name, id: id})
+		}
+		return sf, cols
+	}
+	id := b.Meta.New(name, c.T)
+	sf.Out = []logical.ColID{id}
+	return sf, []scopeCol{{name: name, id: id}}
+}
+
+func (b *Binder) isRelationArg(f *ast.Func) bool {
+	if len(f.Args) == 0 {
+		return false
+	}
+	switch f.Args[0].(type) {
+	case *ast.ColumnRef, *ast.Subquery:
+		return true
+	}
+	return false
+}
+
+// windowTable binds TUMBLE(rel, time, size [, offset]) and HOP(rel, time, slide, size [, offset]). Size and
+// slide of HOP may come in either order: the size is the longer one.
+func (b *Binder) windowTable(q, left *scope, t *ast.FuncTable) *fromItem {
+	f := t.Funcs[0]
+	name := f.Name.Parts[0]
+	want := 3
+	if name == "hop" {
+		want = 4
+	}
+	if len(f.Args) != want && len(f.Args) != want+1 {
+		fail(sqlerr.UndefinedFunction, f.Pos, "table function %s takes %d or %d arguments", name, want, want+1)
+	}
+	var in *fromItem
+	switch a := f.Args[0].(type) {
+	case *ast.ColumnRef:
+		in = b.tableRef(q, &ast.TableRef{Name: ast.Name{Parts: a.Parts, Pos: a.Pos}, Pos: a.Pos})
+	case *ast.Subquery:
+		in = b.derived(q, left, &ast.DerivedTable{Query: a.Query, Lateral: t.Lateral, Alias: &ast.Alias{Name: name}, Pos: a.Pos})
+	}
+	inScope := &scope{parent: q.parent, rels: in.rels, cols: in.cols, q: &queryState{clause: "functions in FROM"}}
+	ref, ok := f.Args[1].(*ast.ColumnRef)
+	if !ok {
+		fail(sqlerr.InvalidColumnReference, f.Args[1].Position(), "the second argument of %s must be a time column", name)
+	}
+	col, ok := b.column(inScope, ref).(*scalar.Column)
+	if !ok || col.T.Kind != types.Timestamp && col.T.Kind != types.Timestamptz {
+		fail(sqlerr.DatatypeMismatch, ref.Pos, "the time column of %s must be of type timestamp or timestamptz", name)
+	}
+	span := func(i int) types.Span {
+		e := b.cast(b.expr(&scope{q: &queryState{clause: "functions in FROM"}, noColumns: "the window arguments of " + name + " must be constants"}, f.Args[i]),
+			types.T(types.Interval), fn.Implicit, f.Args[i].Position())
+		c, ok := e.(*scalar.Const)
+		if !ok || !c.Val.Valid {
+			fail(sqlerr.InvalidParameterValue, f.Args[i].Position(), "the window arguments of %s must be interval constants", name)
+		}
+		if c.Val.Span.Months != 0 {
+			unsupported(f.Args[i].Position(), "a window size in months")
+		}
+		return c.Val.Span
+	}
+	h := &logical.Hop{In: in.node, Time: col.Index}
+	h.Size = span(2)
+	h.Slide = h.Size
+	if name == "hop" {
+		h.Slide = span(3)
+		if micros(h.Slide) > micros(h.Size) {
+			h.Size, h.Slide = h.Slide, h.Size
+		}
+	}
+	if micros(h.Slide) <= 0 {
+		fail(sqlerr.InvalidParameterValue, f.Args[2].Position(), "the window size of %s must be positive", name)
+	}
+	if len(f.Args) > want {
+		h.Offset = span(want)
+	}
+	h.Start = b.Meta.New("window_start", col.T)
+	h.End = b.Meta.New("window_end", col.T)
+	r := *in.rels[0]
+	r.cols = append(append([]scopeCol(nil), in.cols...),
+		scopeCol{name: "window_start", id: h.Start}, scopeCol{name: "window_end", id: h.End})
+	return b.single(q, h, &r, t.Alias, "table")
+}
+
+func micros(s types.Span) int64 { return int64(s.Days)*86400e6 + s.Micros }

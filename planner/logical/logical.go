@@ -1,0 +1,335 @@
+// Package logical is the relational algebra that the planner thinks in.
+//
+// Every column of a query has a number of its own (ColID), given once by the query's Meta and
+// never used for another one. A scalar.Column inside a logical plan holds such a number in its
+// Index, so that an expression keeps its meaning wherever it is moved. A node may use a column that none
+// of its inputs gives: it is then correlated, and the column comes from the left side of a Join
+// further up, whose right side is evaluated once for each row of the left (a dependent
+// join). Package unnest removes these; after it no node has outer columns.
+//
+// Nodes are immutable: a rewrite makes new ones. A node may be shared by several parents.
+package logical
+
+import (
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// ColID is a column of a query; 0 is none.
+type ColID = int
+
+// Node is a relational operator: a pointer to one of the types below.
+type Node interface {
+	// Cols lists the output columns in order.
+	Cols() []ColID
+	// Inputs lists the nodes that this one reads.
+	Inputs() []Node
+	// WithInputs gives a copy that reads ins instead.
+	WithInputs(ins []Node) Node
+}
+
+// JoinKind is the kind of a Join.
+type JoinKind uint8
+
+// The join kinds. Semi and Anti have the columns of the left side only.
+const (
+	Inner JoinKind = iota
+	Left
+	Right
+	Full
+	Semi
+	Anti
+)
+
+// Order is one column of an order.
+type Order struct {
+	Col        ColID
+	Desc       bool
+	NullsFirst bool
+}
+
+// Limits are LIMIT and OFFSET, expressions without columns; nil is none.
+type Limits struct {
+	Limit, Offset scalar.Expr
+	WithTies      bool
+}
+
+// ProjCol is a computed column.
+type ProjCol struct {
+	ID   ColID
+	Expr scalar.Expr
+}
+
+// AggCol is an aggregate call whose arguments are columns of the input.
+type AggCol struct {
+	ID       ColID
+	Fn       *fn.Func
+	Args     []ColID
+	Distinct bool
+	Filter   ColID // bool column or 0
+	OrderBy  []Order
+}
+
+// SetFunc is a call of a set-returning function; Out are the columns that it gives.
+type SetFunc struct {
+	Fn   *fn.Func
+	Args []scalar.Expr
+	Out  []ColID
+}
+
+type (
+	// Scan reads a relation: column Out[i] is ordinal Ords[i] of Rel. RowID is the _row_id
+	// column of a source, or 0.
+	Scan struct {
+		Rel   *catalog.Relation
+		Alias string
+		Ords  []int
+		Out   []ColID
+		RowID ColID
+	}
+	// Values has constant rows (expressions may be correlated).
+	Values struct {
+		Out  []ColID
+		Rows [][]scalar.Expr
+	}
+	// Filter keeps rows for which all of Preds are true.
+	Filter struct {
+		In    Node
+		Preds []scalar.Expr
+	}
+	// Project computes columns; only Exprs are output. An Expr that is a plain Column with ID
+	// equal to its Index passes the column through.
+	Project struct {
+		In    Node
+		Exprs []ProjCol
+	}
+	// Join combines rows; On is a conjunction over both sides' columns. R may use columns of L.
+	Join struct {
+		Kind JoinKind
+		L, R Node
+		On   []scalar.Expr
+	}
+	// Agg groups; output Keys (same ColIDs as the input's) then Aggs. Without Keys and with Aggs, or
+	// with Scalar, it has exactly one row.
+	Agg struct {
+		In   Node
+		Keys []ColID
+		Aggs []AggCol
+	}
+	// TopN orders and cuts, per group of GroupBy. Rank, if not 0, is row_number() within the group.
+	// At the root of a query Limits may be empty: then it is a plain sort.
+	TopN struct {
+		In      Node
+		GroupBy []ColID
+		Order   []Order
+		Limits
+		Rank ColID
+	}
+	// Window computes rank functions; rules turn it into TopN.
+	Window struct {
+		In        Node
+		Fn        *fn.Func
+		Args      []ColID
+		Partition []ColID
+		Order     []Order
+		Out       ColID
+		Pos       int
+	}
+	// UnionAll: column Out[i] is Map[k][i] of input k.
+	UnionAll struct {
+		Ins []Node
+		Out []ColID
+		Map [][]ColID
+		// Source, if not 0, is the number of the input (int4).
+		Source ColID
+	}
+	// Hop adds window columns.
+	Hop struct {
+		In                  Node
+		Time                ColID
+		Size, Slide, Offset types.Span
+		Start, End          ColID
+	}
+	// ProjectSet adds the columns of set-returning functions; Ord, if not 0, is their row
+	// number (int8).
+	ProjectSet struct {
+		In    Node
+		Funcs []SetFunc
+		Ord   ColID
+	}
+	// Max1Row fails if a group of GroupBy has two rows.
+	Max1Row struct {
+		In      Node
+		GroupBy []ColID
+	}
+)
+
+// Cols of the nodes.
+
+// Cols lists the output columns.
+func (n *Scan) Cols() []ColID {
+	if n.RowID != 0 {
+		return append(n.Out[:len(n.Out):len(n.Out)], n.RowID)
+	}
+	return n.Out
+}
+
+// Cols lists the output columns.
+func (n *Values) Cols() []ColID { return n.Out }
+
+// Cols lists the output columns.
+func (n *Filter) Cols() []ColID { return n.In.Cols() }
+
+// Cols lists the output columns.
+func (n *Project) Cols() []ColID {
+	ids := make([]ColID, len(n.Exprs))
+	for i := range n.Exprs {
+		ids[i] = n.Exprs[i].ID
+	}
+	return ids
+}
+
+// Cols lists the output columns.
+func (n *Join) Cols() []ColID {
+	l := n.L.Cols()
+	if n.Kind == Semi || n.Kind == Anti {
+		return l
+	}
+	return append(l[:len(l):len(l)], n.R.Cols()...)
+}
+
+// Cols lists the output columns.
+func (n *Agg) Cols() []ColID {
+	ids := make([]ColID, 0, len(n.Keys)+len(n.Aggs))
+	ids = append(ids, n.Keys...)
+	for i := range n.Aggs {
+		ids = append(ids, n.Aggs[i].ID)
+	}
+	return ids
+}
+
+// Cols lists the output columns.
+func (n *TopN) Cols() []ColID {
+	in := n.In.Cols()
+	if n.Rank != 0 {
+		return append(in[:len(in):len(in)], n.Rank)
+	}
+	return in
+}
+
+// Cols lists the output columns.
+func (n *Window) Cols() []ColID {
+	in := n.In.Cols()
+	return append(in[:len(in):len(in)], n.Out)
+}
+
+// Cols lists the output columns.
+func (n *UnionAll) Cols() []ColID {
+	if n.Source != 0 {
+		return append(n.Out[:len(n.Out):len(n.Out)], n.Source)
+	}
+	return n.Out
+}
+
+// Cols lists the output columns.
+func (n *Hop) Cols() []ColID {
+	in := n.In.Cols()
+	return append(in[:len(in):len(in)], n.Start, n.End)
+}
+
+// Cols lists the output columns.
+func (n *ProjectSet) Cols() []ColID {
+	in := n.In.Cols()
+	ids := in[:len(in):len(in)]
+	for _, f := range n.Funcs {
+		ids = append(ids, f.Out...)
+	}
+	if n.Ord != 0 {
+		ids = append(ids, n.Ord)
+	}
+	return ids
+}
+
+// Cols lists the output columns.
+func (n *Max1Row) Cols() []ColID { return n.In.Cols() }
+
+// Inputs of the nodes.
+func (n *Scan) Inputs() []Node       { return nil }
+func (n *Values) Inputs() []Node     { return nil }
+func (n *Filter) Inputs() []Node     { return []Node{n.In} }
+func (n *Project) Inputs() []Node    { return []Node{n.In} }
+func (n *Join) Inputs() []Node       { return []Node{n.L, n.R} }
+func (n *Agg) Inputs() []Node        { return []Node{n.In} }
+func (n *TopN) Inputs() []Node       { return []Node{n.In} }
+func (n *Window) Inputs() []Node     { return []Node{n.In} }
+func (n *UnionAll) Inputs() []Node   { return n.Ins }
+func (n *Hop) Inputs() []Node        { return []Node{n.In} }
+func (n *ProjectSet) Inputs() []Node { return []Node{n.In} }
+func (n *Max1Row) Inputs() []Node    { return []Node{n.In} }
+
+// WithInputs of the nodes.
+func (n *Scan) WithInputs([]Node) Node      { return n }
+func (n *Values) WithInputs([]Node) Node    { return n }
+func (n *Filter) WithInputs(i []Node) Node  { c := *n; c.In = i[0]; return &c }
+func (n *Project) WithInputs(i []Node) Node { c := *n; c.In = i[0]; return &c }
+func (n *Join) WithInputs(i []Node) Node    { c := *n; c.L, c.R = i[0], i[1]; return &c }
+func (n *Agg) WithInputs(i []Node) Node     { c := *n; c.In = i[0]; return &c }
+func (n *TopN) WithInputs(i []Node) Node    { c := *n; c.In = i[0]; return &c }
+func (n *Window) WithInputs(i []Node) Node  { c := *n; c.In = i[0]; return &c }
+func (n *UnionAll) WithInputs(i []Node) Node {
+	c := *n
+	c.Ins = i
+	return &c
+}
+func (n *Hop) WithInputs(i []Node) Node        { c := *n; c.In = i[0]; return &c }
+func (n *ProjectSet) WithInputs(i []Node) Node { c := *n; c.In = i[0]; return &c }
+func (n *Max1Row) WithInputs(i []Node) Node    { c := *n; c.In = i[0]; return &c }
+
+// ColInfo is what is known of a column for ever.
+type ColInfo struct {
+	Name string
+	Type types.Type
+	// Rel and Ord are the relation column that it is, for RowDescription; Rel nil otherwise.
+	Rel *catalog.Relation
+	Ord int
+}
+
+// Meta numbers the columns of one statement.
+type Meta struct{ cols []ColInfo }
+
+// New gives a fresh column.
+func (m *Meta) New(name string, t types.Type) ColID {
+	m.cols = append(m.cols, ColInfo{Name: name, Type: t})
+	return len(m.cols)
+}
+
+// NewFrom gives a fresh column for ordinal ord of rel.
+func (m *Meta) NewFrom(rel *catalog.Relation, ord int) ColID {
+	c := rel.Columns[ord]
+	m.cols = append(m.cols, ColInfo{Name: c.Name, Type: c.Type, Rel: rel, Ord: ord})
+	return len(m.cols)
+}
+
+// Copy gives a fresh column like id.
+func (m *Meta) Copy(id ColID) ColID { return m.New(m.cols[id-1].Name, m.cols[id-1].Type) }
+
+// Info gives what is known of a column.
+func (m *Meta) Info(id ColID) *ColInfo { return &m.cols[id-1] }
+
+// Type gives a column's type.
+func (m *Meta) Type(id ColID) types.Type { return m.cols[id-1].Type }
+
+// Ref gives an expression for a column.
+func (m *Meta) Ref(id ColID) *scalar.Column {
+	c := &m.cols[id-1]
+	return &scalar.Column{Node: scalar.Node{T: c.Type, Pos: -1}, Index: id, Name: c.Name}
+}
+
+// RefAt is Ref with a position.
+func (m *Meta) RefAt(id ColID, pos int) *scalar.Column {
+	c := m.Ref(id)
+	c.Pos = pos
+	return c
+}
