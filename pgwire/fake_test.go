@@ -20,6 +20,10 @@ import (
 type fakeBackend struct {
 	// entered gets a value, if there is room, when a statement that blocks has begun.
 	entered chan struct{}
+	// closed gets a value, if there is room, when a session was closed.
+	closed chan struct{}
+	// tame says that no statement blocks or panics.
+	tame bool
 	// idleLimit is what sessions answer to IdleLimit.
 	idleLimit func() (d time.Duration, err *sqlerr.Error)
 
@@ -29,7 +33,9 @@ type fakeBackend struct {
 }
 
 func newFake() *fakeBackend {
-	return &fakeBackend{entered: make(chan struct{}, 1), sessions: map[*fakeSession]bool{}}
+	return &fakeBackend{
+		entered: make(chan struct{}, 1), closed: make(chan struct{}, 1), sessions: map[*fakeSession]bool{},
+	}
 }
 
 func (b *fakeBackend) Connect(_ context.Context, s Startup, client Client) (Session, error) {
@@ -180,6 +186,10 @@ func (f *fakeSession) Close() {
 	}
 	f.closed = true
 	delete(f.b.sessions, f)
+	select {
+	case f.b.closed <- struct{}{}:
+	default:
+	}
 }
 
 // fakeStatement is a piece of SQL that was understood; it is Unit, Prepared and Portal.
@@ -250,7 +260,7 @@ func (f *fakeSession) parse(sql string, off int) (*fakeStatement, error) {
 	word, rest, _ := strings.Cut(sql, " ")
 	switch word {
 	case "", "begin", "commit", "rollback", "set", "create", "insert", "do", "copy", "prepare", "deallocate", "panic", "declare",
-		"close", "drain", "truncate", "discard":
+		"close", "truncate", "notify":
 	case "show":
 		st.cols = []Column{{Name: rest, TypeOID: 25, TypeLen: -1, TypeMod: -1}}
 	case "fetch":
@@ -454,6 +464,13 @@ func (st *fakeStatement) execute(ctx context.Context, w ResultWriter, maxRows in
 	case "show":
 		w.Columns(st.cols)
 		return st.rowsOf(w, 0, [][]string{{f.setting(rest)}}, "SHOW")
+	case "notify":
+		f.b.mu.Lock()
+		for other := range f.b.sessions {
+			other.client.Notify(Notification{PID: f.start.PID, Channel: rest, Payload: "p"})
+		}
+		f.b.mu.Unlock()
+		return Result{Tag: "NOTIFY"}, nil
 	case "create":
 		return Result{Tag: "CREATE TABLE"}, nil
 	case "truncate":
@@ -470,6 +487,9 @@ func (st *fakeStatement) execute(ctx context.Context, w ResultWriter, maxRows in
 	case "copy":
 		return st.copy(w, rest)
 	case "panic":
+		if f.b.tame {
+			return Result{}, sqlerr.Newf(sqlerr.InternalError, "this is not a panic")
+		}
 		w.Rows().BeginRow()
 		panic("the fake was told to")
 	case "prepare":
@@ -600,6 +620,9 @@ func (st *fakeStatement) query(ctx context.Context, w ResultWriter, maxRows int)
 			return Result{Tag: fmt.Sprintf("SELECT %d", st.done-first)}, nil
 		}
 		if strings.HasPrefix(st.exprs[0], "pg_sleep") {
+			if st.f.b.tame {
+				return Result{Tag: "SELECT 0"}, nil
+			}
 			st.f.b.blocked()
 			<-ctx.Done()
 			return Result{}, fmt.Errorf("sleep: %w", ctx.Err())
