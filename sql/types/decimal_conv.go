@@ -68,7 +68,7 @@ func fromFloat(f float64, digits, bitSize int) Decimal {
 // ToFloat64 converts to the nearest float8; a value beyond its range is an error.
 func (d Decimal) ToFloat64() (float64, error) {
 	f := d.approx()
-	if math.IsInf(f, 0) && d.form == Finite {
+	if d.form == Finite && (math.IsInf(f, 0) || f == 0 && !d.IsZero()) {
 		return 0, sqlerr.Newf(sqlerr.NumericValueOutOfRange, "\"%s\" is out of range for type double precision", d)
 	}
 	return f, nil
