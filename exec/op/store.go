@@ -17,7 +17,8 @@ type rowStore struct {
 	live  bitset
 	arena arena
 	// refs tells that some column keeps values in the arena.
-	refs bool
+	refs    bool
+	scratch []*vec.Vector // one value per column, for replace
 	// rowBytes is the size of the fixed part of a row.
 	rowBytes int
 }
@@ -369,4 +370,22 @@ func (s *rowStore) compare(a, b uint32, keys []vec.SortKey) int {
 		}
 	}
 	return 0
+}
+
+// replace changes column k of a live entry.
+func (s *rowStore) replace(k int, e uint32, d types.Datum) {
+	c := &s.cols[k]
+	if c.phys == types.PhysStr && !c.isNull(e) || c.phys == types.PhysDec && !c.isNull(e) && *c.aux.at(e) < 0 {
+		s.arena.remove(*c.strs.at(e))
+		*c.strs.at(e) = ref{}
+	}
+	if s.scratch == nil {
+		s.scratch = make([]*vec.Vector, len(s.cols))
+	}
+	if s.scratch[k] == nil {
+		s.scratch[k] = vec.NewVector(c.t, 1)
+	}
+	s.scratch[k].Reset()
+	s.scratch[k].AppendDatum(d)
+	s.put(k, e, s.scratch[k], 0)
 }

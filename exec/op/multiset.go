@@ -1,0 +1,111 @@
+package op
+
+import "sort"
+
+// multiset is a sorted multiset: blocks of at most maxBlock items, each value once with its count.
+// Counts may be negative in the middle of an epoch. A change costs a binary search and moving part of a block.
+type multiset[T any] struct {
+	blocks [][]msItem[T]
+	n      int // items
+}
+
+type msItem[T any] struct {
+	v T
+	n int64
+}
+
+const maxBlock = 256
+
+// find gives the place of v: the first item that is not less.
+func (m *multiset[T]) find(v T, cmp func(a, b T) int) (block, at int, ok bool) {
+	block = sort.Search(len(m.blocks), func(i int) bool {
+		b := m.blocks[i]
+		return cmp(b[len(b)-1].v, v) >= 0
+	})
+	if block == len(m.blocks) {
+		if block > 0 {
+			return block - 1, len(m.blocks[block-1]), false
+		}
+		return 0, 0, false
+	}
+	b := m.blocks[block]
+	at = sort.Search(len(b), func(i int) bool { return cmp(b[i].v, v) >= 0 })
+	return block, at, at < len(b) && cmp(b[at].v, v) == 0
+}
+
+// add changes the count of v by d and gives the new count. An item whose count becomes 0 goes.
+func (m *multiset[T]) add(v T, d int64, cmp func(a, b T) int) int64 {
+	k, at, ok := m.find(v, cmp)
+	if ok {
+		b := m.blocks[k]
+		if b[at].n += d; b[at].n != 0 {
+			return b[at].n
+		}
+		m.n--
+		if len(b) == 1 {
+			m.blocks = append(m.blocks[:k], m.blocks[k+1:]...)
+			return 0
+		}
+		m.blocks[k] = append(b[:at], b[at+1:]...)
+		return 0
+	}
+	m.n++
+	if len(m.blocks) == 0 {
+		m.blocks = append(m.blocks, append(make([]msItem[T], 0, 2), msItem[T]{v, d}))
+		return d
+	}
+	b := append(m.blocks[k], msItem[T]{})
+	copy(b[at+1:], b[at:])
+	b[at] = msItem[T]{v, d}
+	m.blocks[k] = b
+	if len(b) > maxBlock {
+		half := append(make([]msItem[T], 0, maxBlock), b[len(b)/2:]...)
+		m.blocks = append(m.blocks, nil)
+		copy(m.blocks[k+2:], m.blocks[k+1:])
+		m.blocks[k], m.blocks[k+1] = b[:len(b)/2:len(b)/2], half
+	}
+	return d
+}
+
+// count gives the count of v.
+func (m *multiset[T]) count(v T, cmp func(a, b T) int) (stored T, n int64) {
+	if k, at, ok := m.find(v, cmp); ok {
+		it := m.blocks[k][at]
+		return it.v, it.n
+	}
+	return v, 0
+}
+
+// first gives the smallest value with a positive count.
+func (m *multiset[T]) first() (v T, ok bool) {
+	for _, b := range m.blocks {
+		for i := range b {
+			if b[i].n > 0 {
+				return b[i].v, true
+			}
+		}
+	}
+	return v, false
+}
+
+// last gives the largest value with a positive count.
+func (m *multiset[T]) last() (v T, ok bool) {
+	for k := len(m.blocks) - 1; k >= 0; k-- {
+		b := m.blocks[k]
+		for i := len(b) - 1; i >= 0; i-- {
+			if b[i].n > 0 {
+				return b[i].v, true
+			}
+		}
+	}
+	return v, false
+}
+
+// each calls fn for all items in order.
+func (m *multiset[T]) each(fn func(v T, n int64)) {
+	for _, b := range m.blocks {
+		for i := range b {
+			fn(b[i].v, b[i].n)
+		}
+	}
+}
