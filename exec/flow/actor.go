@@ -60,7 +60,7 @@ func (a *actor) runGate() error {
 		if err != nil {
 			return err
 		}
-		a.chain, err = newChain(root, a.inputs(), a.disp, a.context)
+		a.chain, err = newChain(root, len(a.frag.Inputs), a.disp, a.context)
 		if err != nil {
 			return err
 		}
@@ -82,9 +82,6 @@ func (a *actor) runGate() error {
 	}
 	return nil
 }
-
-// inputs is the number of entries of the chain: a root actor has one, which the coordinator feeds.
-func (a *actor) inputs() int { return max(1, len(a.frag.Inputs)) }
 
 func (a *actor) chunk(port int, p *parcel) error {
 	if len(a.frag.Inputs) == 0 {
@@ -112,6 +109,11 @@ func (a *actor) barrier(b exec.Barrier) error {
 	} else {
 		for _, e := range a.chain.entries {
 			if err := e.Barrier(b); err != nil {
+				return err
+			}
+		}
+		for _, op := range a.chain.selfs {
+			if err := op.Barrier(b); err != nil {
 				return err
 			}
 		}
@@ -149,6 +151,16 @@ func (a *actor) report(b exec.Barrier) {
 	a.rt.driver().Send(checkpoint.Collected{Actor: a.id, Epoch: checkpoint.Epoch(b.Epoch), State: state})
 }
 
+// openState opens a state table whose dirty part the actor hands over at checkpoints.
+func (a *actor) openState(id storage.TableID) (*storage.StateTable, error) {
+	t, err := a.rt.cfg.Store.StateTable(id)
+	if err != nil {
+		return nil, fmt.Errorf("state table %d: %w", id, err)
+	}
+	a.tables = append(a.tables, t)
+	return t, nil
+}
+
 // context makes what an operator of this actor gets from its surroundings.
 func (a *actor) context(op string) *exec.Context {
 	return &exec.Context{
@@ -156,8 +168,11 @@ func (a *actor) context(op string) *exec.Context {
 		Logger: a.rt.cfg.Logger.With("job", a.job.job.Name, "operator", op),
 		State: func(name string) exec.StateTable {
 			id := a.job.job.StateID(fmt.Sprintf("%d/%s/%s", a.frag.ID, op, name))
-			t := a.rt.cfg.Store.StateTable(id)
-			a.tables = append(a.tables, t)
+			t, err := a.openState(id)
+			if err != nil {
+				// The disk cannot be read. It ends the actor, as every failure of its state does.
+				panic(err)
+			}
 			return t
 		},
 		RowError:     a.job.job.RowError,

@@ -8,6 +8,7 @@ import (
 )
 
 // Node is an operator in the tree of a fragment, or with Op nil a leaf: input number Input of the actor.
+// An operator without In, such as Values, is driven by barriers alone.
 type Node struct {
 	Op exec.Operator
 	// Name identifies the operator within its fragment; its state tables are named after it.
@@ -26,7 +27,9 @@ type Continuer interface {
 // chain is the wired tree of one actor.
 type chain struct {
 	// entries has the entry of each input: the same input may feed one leaf only.
-	entries    []exec.Output
+	entries []exec.Output
+	// selfs are operators without inputs: a barrier is all that they get.
+	selfs      []exec.Operator
 	ops        []exec.Operator
 	continuers []Continuer
 }
@@ -93,6 +96,9 @@ func (c *chain) wire(n *Node, out exec.Output, context func(string) *exec.Contex
 	c.ops = append(c.ops, n.Op)
 	if k, ok := n.Op.(Continuer); ok {
 		c.continuers = append(c.continuers, k)
+	}
+	if len(n.In) == 0 {
+		c.selfs = append(c.selfs, n.Op)
 	}
 	var join *barrierJoin
 	if len(n.In) > 1 {

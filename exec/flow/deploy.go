@@ -20,7 +20,7 @@ func (r *Runtime) Deploy(ctx context.Context, save Save, jobs ...*Job) (storage.
 	for _, j := range jobs {
 		if err := r.build(j, m); err != nil {
 			for _, id := range added {
-				delete(r.jobs, id)
+				r.setJob(id, nil)
 			}
 			return 0, err
 		}
@@ -29,7 +29,7 @@ func (r *Runtime) Deploy(ctx context.Context, save Save, jobs ...*Job) (storage.
 	e, err := r.mutate(ctx, m, !save.empty())
 	if err != nil {
 		for _, id := range added {
-			delete(r.jobs, id)
+			r.setJob(id, nil)
 		}
 	}
 	return e, err
@@ -44,11 +44,11 @@ func (r *Runtime) Remove(ctx context.Context, save Save, ids ...JobID) (storage.
 		injected: make(chan storage.Epoch, 1),
 	}
 	for _, id := range ids {
-		d := r.jobs[id]
+		d := r.job(id)
 		if d == nil {
 			continue
 		}
-		delete(r.jobs, id)
+		r.setJob(id, nil)
 		for _, as := range d.actors {
 			for _, a := range as {
 				m.remove[a.id] = true
@@ -74,11 +74,7 @@ func (r *Runtime) Save(ctx context.Context, save Save) error {
 }
 
 // Has tells whether a job is deployed.
-func (r *Runtime) Has(id JobID) bool {
-	r.graph.Lock()
-	defer r.graph.Unlock()
-	return r.jobs[id] != nil
-}
+func (r *Runtime) Has(id JobID) bool { return r.job(id) != nil }
 
 // mutate sends the mutation and awaits the injection of its barrier, which does not depend on the
 // state of the graph unless too many barriers are in flight.
@@ -101,14 +97,14 @@ func (r *Runtime) mutate(ctx context.Context, m *Mutation, ckpt bool) (storage.E
 
 // build makes the actors of a job and the edges to them.
 func (r *Runtime) build(j *Job, m *Mutation) error {
-	if r.jobs[j.ID] != nil {
+	if r.job(j.ID) != nil {
 		return fmt.Errorf("flow: job %d is deployed already", j.ID)
 	}
 	d := &deployed{job: j}
-	r.jobs[j.ID] = d
+	r.setJob(j.ID, d)
 	for _, f := range j.Fragments {
 		if err := r.buildFragment(d, f, m); err != nil {
-			delete(r.jobs, j.ID)
+			r.setJob(j.ID, nil)
 			return fmt.Errorf("flow: job %s: fragment %d: %w", j.Name, f.ID, err)
 		}
 	}
@@ -118,7 +114,7 @@ func (r *Runtime) build(j *Job, m *Mutation) error {
 func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 	producers := make([][]*actor, len(f.Inputs))
 	for i, in := range f.Inputs {
-		up := r.jobs[in.Job]
+		up := r.job(in.Job)
 		if up == nil {
 			return fmt.Errorf("producer job %d is not running", in.Job)
 		}
@@ -206,9 +202,7 @@ func (r *Runtime) edgeFor(from, a *actor, input int, in Input, m *Mutation, d *d
 
 // OutputTypes is the schema of a deployed job's output.
 func (r *Runtime) OutputTypes(id JobID) ([]types.Type, int, bool) {
-	r.graph.Lock()
-	defer r.graph.Unlock()
-	d := r.jobs[id]
+	d := r.job(id)
 	if d == nil {
 		return nil, 0, false
 	}

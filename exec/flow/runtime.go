@@ -45,8 +45,9 @@ type Fragment struct {
 	// Source makes this a fragment of source readers, without inputs and Root.
 	Source *SourceSpec
 	// Table makes this the input of a table: one actor without Root; Runtime.Write feeds it and
-	// applies the changes to the arrangement, which the runtime seals at each barrier.
-	Table *storage.Arrangement
+	// applies the changes to the arrangements (the rows, then the unique indexes), which the runtime
+	// seals at each barrier.
+	Table []*storage.Arrangement
 }
 
 // Input is an input of a fragment: the output of another one.
@@ -101,8 +102,8 @@ type Config struct {
 	Clock        checkpoint.Clock
 	// LogPos is the position in the log that the restored checkpoint covers.
 	LogPos storage.LogPos
-	// Failed is called once, by a goroutine of its own, when a job has failed: every actor is told
-	// to stop, and the owner recovers with a new Runtime.
+	// Failed is called once, when a job has failed, and must not block: every actor is then told to
+	// stop, and the owner recovers with a new Runtime.
 	Failed func(Failure)
 }
 
@@ -114,8 +115,11 @@ type Runtime struct {
 	drv    atomic.Pointer[checkpoint.Driver]
 	wg     sync.WaitGroup
 
-	// graph serialises changes of the graph.
-	graph    sync.Mutex
+	// graph serialises changes of the graph. It is held until a change's barrier is injected, so
+	// no actor may wait for it.
+	graph sync.Mutex
+	// jobsMu guards jobs for readers; writers hold graph too.
+	jobsMu   sync.RWMutex
 	jobs     map[JobID]*deployed
 	nextID   ActorID
 	nextEdge edgeID
@@ -174,6 +178,23 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	return r
 }
 
+// job finds a deployed job, nil if there is none.
+func (r *Runtime) job(id JobID) *deployed {
+	r.jobsMu.RLock()
+	defer r.jobsMu.RUnlock()
+	return r.jobs[id]
+}
+
+func (r *Runtime) setJob(id JobID, d *deployed) {
+	r.jobsMu.Lock()
+	defer r.jobsMu.Unlock()
+	if d == nil {
+		delete(r.jobs, id)
+	} else {
+		r.jobs[id] = d
+	}
+}
+
 func (r *Runtime) driver() *checkpoint.Driver { return r.drv.Load() }
 
 // Start begins with the jobs that were deployed so far and injects the first barrier, which every
@@ -222,10 +243,10 @@ func (r *Runtime) fail(a *actor, err error) {
 			f.Job = a.job.job.ID
 			f.Err = fmt.Errorf("actor %d of %s: %w", a.id, a.job.job.Name, err)
 		}
-		r.halt()
 		if r.cfg.Failed != nil {
-			go r.cfg.Failed(f)
+			r.cfg.Failed(f)
 		}
+		r.halt()
 	})
 }
 
@@ -269,7 +290,9 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 		}
 	}
 	for _, a := range r.tables {
-		a.frag.Table.Seal(epoch, ckpt)
+		for _, t := range a.frag.Table {
+			t.Seal(epoch, ckpt)
+		}
 	}
 	for _, a := range r.roots {
 		// A closed inbox means that the runtime is stopping.
@@ -298,11 +321,12 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 	}
 }
 
-// TableWrite is a change of one table: for the arrangement and as rows for the consumers.
+// TableWrite is a change of one table: for each arrangement of its fragment, and as rows for the
+// consumers.
 type TableWrite struct {
 	Job     JobID
-	Changes []storage.Change
-	Chunk   *vec.Chunk // given away
+	Changes [][]storage.Change
+	Chunks  []*vec.Chunk // given away
 }
 
 // Write puts durable writes into the open epoch, in order; pos is the log position of the last one.
@@ -315,9 +339,11 @@ func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 			r.inject.Unlock()
 			return fmt.Errorf("flow: write to table %d, which is not running", w.Job)
 		}
-		a.frag.Table.Apply(w.Changes)
-		if w.Chunk.Len() > 0 {
-			p := &parcel{chunk: w.Chunk}
+		for i, cs := range w.Changes {
+			a.frag.Table[i].Apply(cs)
+		}
+		for _, c := range w.Chunks {
+			p := &parcel{chunk: c}
 			p.refs.Store(1)
 			if err := a.in.put(message{chunk: p}); err != nil {
 				r.inject.Unlock()
@@ -371,11 +397,10 @@ func (r *Runtime) WaitDurable(ctx context.Context, e storage.Epoch) error {
 // Marks gives the coordinator's marks.
 func (r *Runtime) Marks() checkpoint.Marks { return r.driver().Marks() }
 
-// Waiting describes what the oldest barrier in flight waits for, for diagnosis. It is empty when
-// nothing is in flight.
+// Running counts the actors and jobs that are deployed.
 func (r *Runtime) Running() (actors int, jobs int) {
-	r.graph.Lock()
-	defer r.graph.Unlock()
+	r.jobsMu.RLock()
+	defer r.jobsMu.RUnlock()
 	for _, d := range r.jobs {
 		for _, as := range d.actors {
 			actors += len(as)

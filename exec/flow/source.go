@@ -151,9 +151,7 @@ func (p *positions) at(split int, epoch storage.Epoch) (SplitPosition, bool) {
 // SourcePositions tells how far each split of a running source job was read at the end of an epoch;
 // false if the job is not running: then nobody has read the source.
 func (r *Runtime) SourcePositions(id JobID, epoch storage.Epoch) ([]SplitPosition, bool) {
-	r.graph.Lock()
-	d := r.jobs[id]
-	r.graph.Unlock()
+	d := r.job(id)
 	if d == nil || d.sources == nil {
 		return nil, false
 	}
@@ -186,8 +184,10 @@ type sourceSplit struct {
 // runSource reads splits in turn and handles barriers between chunks.
 func (a *actor) runSource() error {
 	spec := a.frag.Source
-	table := a.rt.cfg.Store.StateTable(a.job.job.StateID(fmt.Sprintf("%d/source/offsets", a.frag.ID)))
-	a.tables = append(a.tables, table)
+	table, err := a.openState(a.job.job.StateID(fmt.Sprintf("%d/source/offsets", a.frag.ID)))
+	if err != nil {
+		return err
+	}
 	// Reading starts after the first barrier, when the edges and so the needed columns are known.
 	cols := []int{}
 	var splits []*sourceSplit

@@ -1,0 +1,47 @@
+# Weir. `make` alone lists the targets.
+.DEFAULT_GOAL := help
+GO ?= go
+BIN := bin/weir
+# TiDB's parser brings a failpoint package whose init reads these.
+unexport GO_FAILPOINTS GO_FAILPOINTS_HTTP
+
+.PHONY: help run build test lint fmt fuzz bench soak oracle clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+run: build ## build and start the server (data in ./weir-data, psql -h localhost -p 9347)
+	./$(BIN) serve
+
+build: ## build bin/weir
+	$(GO) build -trimpath -o $(BIN) ./cmd/weir
+
+test: ## run all tests
+	$(GO) test ./...
+
+lint: ## gofmt and go vet (tidy_test.go has the project's own rules)
+	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt needed:"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+
+fmt: ## format the code
+	gofmt -w $$(git ls-files '*.go')
+
+fuzz: ## run every fuzz target for FUZZTIME (30s) each
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "== $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$pkg || exit 1; \
+	  done; \
+	done
+
+bench: build ## the short form of all benchmarks, with ratios
+	./$(BIN) bench nexmark --queries q0,q1,q2,q3,q4,q5,q7,q8 --events $${EVENTS:-2000000} --by-hand --parallelism 1
+	./$(BIN) bench latency
+
+soak: ## long crash and random tests
+	WEIR_SOAK=1 $(GO) test -count=1 -timeout 4h -run 'Crash|Soak|Random' ./...
+
+oracle: ## compare the SQL parser with PostgreSQL's own (needs cgo; a long first build)
+	cd test/pgoracle && $(GO) test ./...
+
+clean: ## remove what was built
+	rm -rf bin

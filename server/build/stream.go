@@ -1,0 +1,262 @@
+package build
+
+import (
+	"fmt"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/exec/op"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// Wrap puts operators between a leaf of an actor and its consumer; nil: none are needed.
+type Wrap func(actor int, leaf *flow.Node) (*flow.Node, error)
+
+// Leaves knows how to attach to other relations.
+type Leaves interface {
+	// Table attaches to a table or materialized view; cols are ordinals of its columns.
+	Table(rel *catalog.Relation, cols []int, parallel int) (flow.Input, Wrap)
+	// Source attaches to a source; the row id is the column after its last one.
+	Source(rel *catalog.Relation, cols []int, parallel int) (flow.Input, Wrap, error)
+	// SourceParallel is how many actors can read a source.
+	SourceParallel(rel *catalog.Relation) (int, error)
+}
+
+// Stream builds the job of a stream plan.
+type Stream struct {
+	Leaves Leaves
+	// Writer gives the place where actor number i of the last fragment puts a view's rows. Before,
+	// Prepare is told the number of actors.
+	Prepare func(actors int)
+	Writer  func(i int) op.ArrangementWriter
+	// Sink takes the rows of a sink.
+	Sink        exec.Sink
+	SinkColumns []exec.Column
+
+	// LeafCount is, after Build, the number of leaves with a Wrap in each fragment.
+	LeafCount map[int]int
+}
+
+// Build adds the plan's fragments to j.
+func (b *Stream) Build(j *flow.Job, p *plan.Stream) error {
+	b.LeafCount = map[int]int{}
+	for i, pf := range p.Fragments {
+		f, err := b.fragment(j, p, pf)
+		if err != nil {
+			return fmt.Errorf("fragment %d: %w", pf.ID, err)
+		}
+		if i == len(p.Fragments)-1 && b.Prepare != nil {
+			b.Prepare(f.Parallel)
+		}
+		j.Fragments = append(j.Fragments, f)
+	}
+	return nil
+}
+
+// fragmentBuilder collects the inputs of one fragment; the tree itself is built once for each actor.
+type fragmentBuilder struct {
+	b *Stream
+	f *flow.Fragment
+	j *flow.Job
+	p *plan.Stream
+	// inputs and wraps by leaf node.
+	inputs map[plan.Node][]int
+	wraps  []Wrap
+	used   map[plan.Node]int
+	names  map[string]int
+}
+
+func (b *Stream) fragment(j *flow.Job, p *plan.Stream, pf *plan.Fragment) (*flow.Fragment, error) {
+	f := &flow.Fragment{ID: pf.ID, Parallel: pf.Parallel, Types: pf.Root.Properties().Types()}
+	fb := &fragmentBuilder{b: b, f: f, j: j, p: p, inputs: map[plan.Node][]int{}}
+	if err := fb.parallel(pf.Root); err != nil {
+		return nil, err
+	}
+	if err := fb.collect(pf, pf.Root); err != nil {
+		return nil, err
+	}
+	f.Root = func(i int) (*flow.Node, error) {
+		// The builder's own state must not be shared by actors that start at the same time.
+		mine := *fb
+		mine.used, mine.names = map[plan.Node]int{}, map[string]int{}
+		return mine.node(pf.Root, i)
+	}
+	return f, nil
+}
+
+// parallel fits the number of actors to a source that is read by peers.
+func (fb *fragmentBuilder) parallel(n plan.Node) error {
+	if s, ok := n.(*plan.SourceScan); ok && fb.f.Parallel > 1 {
+		k, err := fb.b.Leaves.SourceParallel(s.Rel)
+		if err != nil {
+			return err
+		}
+		fb.f.Parallel = k
+	}
+	for _, in := range n.Inputs() {
+		if err := fb.parallel(in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect makes an input of the fragment for each leaf; a leaf that several nodes read is several
+// inputs.
+func (fb *fragmentBuilder) collect(pf *plan.Fragment, n plan.Node) error {
+	add := func(in flow.Input, w Wrap) {
+		fb.inputs[n] = append(fb.inputs[n], len(fb.f.Inputs))
+		fb.f.Inputs = append(fb.f.Inputs, in)
+		fb.wraps = append(fb.wraps, w)
+		if w != nil {
+			fb.b.LeafCount[fb.f.ID]++
+		}
+	}
+	switch n := n.(type) {
+	case *plan.TableScan:
+		in, w := fb.b.Leaves.Table(n.Rel, n.Cols, fb.f.Parallel)
+		add(in, w)
+	case *plan.SourceScan:
+		cols := n.Cols
+		if n.RowID {
+			cols = append(append([]int(nil), cols...), width(n.Rel))
+		}
+		in, w, err := fb.b.Leaves.Source(n.Rel, cols, fb.f.Parallel)
+		if err != nil {
+			return err
+		}
+		add(in, w)
+	case *plan.Receive:
+		in, err := fb.receive(pf, n)
+		if err != nil {
+			return err
+		}
+		add(in, nil)
+	}
+	for _, in := range n.Inputs() {
+		if err := fb.collect(pf, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// width is the number of columns that a source's connector gives.
+func width(r *catalog.Relation) int {
+	n := 0
+	for _, c := range r.Columns {
+		if !c.Hidden {
+			n++
+		}
+	}
+	return n
+}
+
+func (fb *fragmentBuilder) receive(pf *plan.Fragment, n *plan.Receive) (flow.Input, error) {
+	for _, f := range fb.p.Fragments {
+		if f.ID != n.From {
+			continue
+		}
+		for _, s := range f.Sends {
+			if s.To != pf.ID {
+				continue
+			}
+			d := flow.Dist{Kind: flow.ToSingle}
+			switch s.Dist.Kind {
+			case plan.Hash:
+				d = flow.Dist{Kind: flow.ToHash, Cols: s.Dist.Cols}
+			case plan.Broadcast:
+				d.Kind = flow.ToAll
+			}
+			return flow.Input{Job: fb.j.ID, Fragment: fragmentIndex(fb.p, n.From), Dist: d}, nil
+		}
+	}
+	return flow.Input{}, fmt.Errorf("fragment %d sends nothing to fragment %d", n.From, pf.ID)
+}
+
+func fragmentIndex(p *plan.Stream, id int) int {
+	for i, f := range p.Fragments {
+		if f.ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// node builds the tree of actor i.
+func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
+	if ins := fb.inputs[n]; ins != nil {
+		k := ins[fb.used[n]%len(ins)]
+		fb.used[n]++
+		leaf := &flow.Node{Input: k}
+		if w := fb.wraps[k]; w != nil {
+			wrapped, err := w(i, leaf)
+			if err != nil {
+				return nil, err
+			}
+			fb.rename(wrapped)
+			return wrapped, nil
+		}
+		return leaf, nil
+	}
+	out := &flow.Node{Name: fb.name(n)}
+	var err error
+	switch n := n.(type) {
+	case *plan.Materialize:
+		out.Op, err = op.NewMaterialize(op.MaterializeConfig{
+			In: n.In.Properties().Types(), Key: sortKeys(n.Key), Writer: fb.b.Writer(i),
+		})
+	case *plan.Sink:
+		out.Op, err = op.NewSink(op.SinkConfig{
+			In: n.In.Properties().Types(), Visible: n.Visible, Sink: fb.b.Sink, Columns: fb.b.SinkColumns,
+		})
+	default:
+		out.Op, err = operator(n, fb.j.Env, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range n.Inputs() {
+		c, err := fb.node(in, i)
+		if err != nil {
+			return nil, err
+		}
+		out.In = append(out.In, c)
+	}
+	return out, nil
+}
+
+// name identifies an operator within its fragment: its kind and its number among those of the kind.
+func (fb *fragmentBuilder) name(n plan.Node) string {
+	kind := fmt.Sprintf("%T", n)
+	kind = kind[len("*plan."):]
+	fb.names[kind]++
+	return fmt.Sprintf("%s%d", kind, fb.names[kind])
+}
+
+func (fb *fragmentBuilder) rename(n *flow.Node) {
+	if n.Op == nil {
+		return
+	}
+	fb.names[n.Name]++
+	n.Name = fmt.Sprintf("%s%d", n.Name, fb.names[n.Name])
+	for _, in := range n.In {
+		fb.rename(in)
+	}
+}
+
+// Narrow keeps the first columns of a node's output.
+func Narrow(in *flow.Node, ts []types.Type, cols int) (*flow.Node, error) {
+	var es []scalar.Expr
+	for i := range cols {
+		es = append(es, &scalar.Column{Node: scalar.Node{T: ts[i], Pos: -1}, Index: i})
+	}
+	p, err := op.NewProject(op.ProjectConfig{In: ts, Exprs: es})
+	if err != nil {
+		return nil, err
+	}
+	return &flow.Node{Op: p, Name: "narrow", In: []*flow.Node{in}}, nil
+}

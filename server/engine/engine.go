@@ -1,0 +1,320 @@
+// Package engine is the database without sessions: catalog, storage, running jobs, tables, and the
+// recovery of all that after a failure.
+//
+// An Incarnation is one life of the dataflow: a store that was opened, the jobs that run on it, and the
+// tables. When a job fails, the incarnation is given up as a whole and the next one starts from
+// the last checkpoint and the log, in the same process. Work that sessions do holds on to the
+// incarnation in which it began, and fails with it.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/connector"
+	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/storage"
+)
+
+// Config says how an Engine works.
+type Config struct {
+	// Storage says where the data is. Its Logger is set by Open.
+	Storage storage.Config
+	Logger  *slog.Logger
+	// Parallelism is the number of actors of a parallel fragment of a new job.
+	Parallelism int
+	Checkpoint  checkpoint.Config
+	// MemoryLimit bounds the process, in bytes; 0 = no bound. The engine gives a part of it to the
+	// operators' caches.
+	MemoryLimit int64
+	// ChunkSize is for tests; 0 is the usual one.
+	ChunkSize int
+	// Connectors makes sources and sinks.
+	Connectors *connector.Registry
+}
+
+// Engine owns the incarnations.
+type Engine struct {
+	cfg    Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	// ddl lets one statement change the catalog at a time (capacity 1).
+	ddl chan struct{}
+
+	mu  sync.Mutex
+	cur *Incarnation
+	// changed is closed, and replaced, whenever cur changes.
+	changed chan struct{}
+	closed  bool
+	// failures counts, by job, failures since the last one that was long ago.
+	failures map[flow.JobID]*failureCount
+	// stalled jobs are not started, with the reason.
+	stalled map[catalog.ID]error
+}
+
+type failureCount struct {
+	n    int
+	last time.Time
+}
+
+// A job that has failed stallAfter times, each within failureWindow of the one before, is stalled.
+const (
+	stallAfter    = 3
+	failureWindow = time.Minute
+)
+
+// Errors of engines.
+var (
+	errClosed = sqlerr.Newf(sqlerr.AdminShutdown, "the server is shutting down")
+	// ErrRestarted is why work that spans incarnations fails.
+	ErrRestarted = sqlerr.Newf(sqlerr.SerializationFailure, "the dataflow was restarted after a failure").
+			WithHint("The transaction can be tried again.")
+)
+
+// Open opens the data directory, recovers, and returns when every acknowledged write is visible.
+func Open(cfg Config) (*Engine, error) {
+	if cfg.Parallelism < 1 {
+		cfg.Parallelism = 1
+	}
+	cfg.Storage.Logger = cfg.Logger
+	e := &Engine{
+		cfg: cfg, ddl: make(chan struct{}, 1), changed: make(chan struct{}),
+		failures: map[flow.JobID]*failureCount{}, stalled: map[catalog.ID]error{},
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	inc, err := e.startCounting()
+	if err != nil {
+		e.cancel()
+		return nil, err
+	}
+	e.publish(inc)
+	return e, nil
+}
+
+func (e *Engine) publish(inc *Incarnation) {
+	e.mu.Lock()
+	e.cur = inc
+	close(e.changed)
+	e.changed = make(chan struct{})
+	e.mu.Unlock()
+	e.wg.Go(func() { e.watch(inc) })
+}
+
+// Acquire gives the present incarnation, waiting for a recovery that is under way. The caller must
+// call release when its work is done; the incarnation's context ends when it fails.
+func (e *Engine) Acquire(ctx context.Context) (inc *Incarnation, release func(), err error) {
+	for {
+		e.mu.Lock()
+		inc, changed, closed := e.cur, e.changed, e.closed
+		if closed {
+			e.mu.Unlock()
+			return nil, nil, errClosed
+		}
+		if inc != nil && inc.enter() {
+			e.mu.Unlock()
+			return inc, inc.leave, nil
+		}
+		e.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		case <-e.ctx.Done():
+			return nil, nil, errClosed
+		}
+	}
+}
+
+// Catalog gives the present catalog, or the last one while a recovery is under way.
+func (e *Engine) Catalog() *catalog.Catalog {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cur == nil {
+		return catalog.New()
+	}
+	return e.cur.Catalog()
+}
+
+// Close makes a last checkpoint, stops everything and closes the store.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil
+	}
+	e.closed = true
+	inc := e.cur
+	e.cur = nil
+	e.mu.Unlock()
+	var err error
+	if inc != nil {
+		if werr := inc.RT.WaitDurable(ctx, inc.RT.Open()); werr != nil && !errors.Is(werr, checkpoint.ErrStopped) {
+			err = fmt.Errorf("last checkpoint: %w", werr)
+		}
+	}
+	e.cancel()
+	e.wg.Wait()
+	if inc != nil {
+		err = errors.Join(err, inc.stop())
+	}
+	return err
+}
+
+// errJobFailed is wrapped by the error of a start during which a job failed.
+var errJobFailed = errors.New("a job failed")
+
+// startCounting starts an incarnation; a job that fails again and again meanwhile is stalled, so that
+// the rest can start.
+func (e *Engine) startCounting() (*Incarnation, error) {
+	for {
+		inc, err := e.start()
+		if err == nil || !errors.Is(err, errJobFailed) || e.ctx.Err() != nil {
+			return inc, err
+		}
+		e.cfg.Logger.Error("start failed", "error", err)
+	}
+}
+
+// count notes a failure of a job and stalls the job when there were too many.
+func (e *Engine) count(f flow.Failure) (delay time.Duration) {
+	e.cfg.Logger.Error("job failed", "job", uint32(f.Job), "error", f.Err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.failures[f.Job]
+	if c == nil {
+		c = &failureCount{}
+		e.failures[f.Job] = c
+	}
+	if time.Since(c.last) > failureWindow {
+		c.n = 0
+	}
+	c.n++
+	c.last = time.Now()
+	if c.n >= stallAfter && f.Job != 0 {
+		e.stalled[catalog.ID(f.Job)] = f.Err
+		e.cfg.Logger.Error("job stalled", "job", uint32(f.Job), "error", f.Err)
+	}
+	if c.n > 1 {
+		delay = 50 * time.Millisecond << min(c.n, 8)
+	}
+	return delay
+}
+
+// watch replaces a published incarnation when it fails.
+func (e *Engine) watch(inc *Incarnation) {
+	var f flow.Failure
+	select {
+	case f = <-inc.failure:
+	case <-e.ctx.Done():
+		return
+	}
+	delay := e.count(f)
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return
+	}
+	e.cur = nil
+	e.mu.Unlock()
+	if err := inc.stop(); err != nil {
+		e.cfg.Logger.Error("stopping after a failure", "error", err)
+	}
+	for {
+		if !e.pause(delay) {
+			return
+		}
+		next, err := e.startCounting()
+		if err == nil {
+			e.cfg.Logger.Info("recovered", "epoch", uint64(next.Store.Completed()))
+			e.publish(next)
+			return
+		}
+		if e.ctx.Err() != nil {
+			return
+		}
+		e.cfg.Logger.Error("recovery failed", "error", err)
+		delay = min(max(2*delay, 100*time.Millisecond), 10*time.Second)
+	}
+}
+
+// pause waits for d; false if the engine is closed meanwhile.
+func (e *Engine) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-e.ctx.Done():
+		return false
+	}
+}
+
+// Stalled tells why a job, or one that it depends on, does not run; nil if it does.
+func (e *Engine) Stalled(cat *catalog.Catalog, id catalog.ID) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.stalledLocked(cat, id)
+}
+
+func (e *Engine) stalledLocked(cat *catalog.Catalog, id catalog.ID) error {
+	if len(e.stalled) == 0 {
+		return nil
+	}
+	if err := e.stalled[id]; err != nil {
+		return err
+	}
+	if r := cat.RelationByID(id); r != nil {
+		for _, d := range r.DependsOn {
+			if err := e.stalledLocked(cat, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// StateVersion is the version of what the engine keeps in the catalog record.
+const catalogVersion = 1
+
+var catalogKey = []byte("catalog")
+
+type storedCatalog struct {
+	Format  int
+	Catalog *catalog.Catalog
+}
+
+func encodeCatalog(c *catalog.Catalog) (storage.MetaOp, error) {
+	b, err := json.Marshal(storedCatalog{catalogVersion, c})
+	if err != nil {
+		return storage.MetaOp{}, fmt.Errorf("catalog: %w", err)
+	}
+	return storage.MetaOp{Key: catalogKey, Value: b}, nil
+}
+
+func loadCatalog(s *storage.Store) (*catalog.Catalog, error) {
+	b, ok, err := s.Meta(catalogKey)
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
+	}
+	if !ok {
+		return catalog.New(), nil
+	}
+	var c storedCatalog
+	if err := json.Unmarshal(b, &c); err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
+	}
+	if c.Format != catalogVersion {
+		return nil, fmt.Errorf("catalog has format %d, this server knows %d", c.Format, catalogVersion)
+	}
+	c.Catalog.Index()
+	return c.Catalog, nil
+}

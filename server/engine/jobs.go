@@ -1,0 +1,373 @@
+package engine
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/weirdb/weir/connector"
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/exec/op"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/server/build"
+	"github.com/weirdb/weir/server/table"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
+)
+
+// stateIDs gives the table ids of a job's operator state by name. For a job of the catalog the names
+// are known; for a new one they are allocated as operators ask for them.
+type stateIDs struct {
+	mu    sync.Mutex
+	rel   string
+	ids   map[string]uint32
+	alloc func() catalog.ID // nil: no new names
+}
+
+func (s *stateIDs) id(name string) storage.TableID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, ok := s.ids[name]
+	if !ok {
+		if s.alloc == nil {
+			// The plan of the job is not the one that it was created with: going on would start
+			// from empty state and give wrong results. The job fails instead.
+			panic(fmt.Errorf("%s has no state %q: its plan has changed", s.rel, name))
+		}
+		id = uint32(s.alloc())
+		s.ids[name] = id
+	}
+	return storage.TableID(id)
+}
+
+// all gives a copy of the names and ids so far.
+func (s *stateIDs) all() map[string]uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := make(map[string]uint32, len(s.ids))
+	for k, v := range s.ids {
+		m[k] = v
+	}
+	return m
+}
+
+func (i *Incarnation) stateIDs(r *catalog.Relation) *stateIDs {
+	return &stateIDs{rel: r.Name, ids: r.StateTables}
+}
+
+func (i *Incarnation) newStateIDs(r *catalog.Relation) *stateIDs {
+	ids := map[string]uint32{}
+	for k, v := range r.StateTables {
+		ids[k] = v
+	}
+	return &stateIDs{rel: r.Name, ids: ids, alloc: i.allocID}
+}
+
+// allocID gives a new object id. It is durable with the next catalog that is saved; ids of objects
+// that are never saved may be given again after a restart.
+func (i *Incarnation) allocID() catalog.ID {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	id := i.nextID
+	i.nextID++
+	return id
+}
+
+func (i *Incarnation) newJob(r *catalog.Relation, ids *stateIDs) *flow.Job {
+	return &flow.Job{
+		ID: flow.JobID(r.ID), Name: r.Name, StateID: ids.id,
+		RowError: func(err error) error {
+			i.errs.add(r.ID, err)
+			return nil
+		},
+		Env: &exec.Env{Location: time.UTC, User: r.Owner, Database: "weir"},
+	}
+}
+
+// tableJob is the job of a table that statements write to.
+func (i *Incarnation) tableJob(t *table.Table) *flow.Job {
+	j := i.newJob(t.Rel, i.stateIDs(t.Rel))
+	j.Fragments = []*flow.Fragment{{Parallel: 1, Types: t.Types(), Table: t.Arrangements()}}
+	return j
+}
+
+// connectorConfig makes the configuration of a relation's connector as it is stored in the catalog.
+func connectorConfig(log *slog.Logger, r *catalog.Relation) connector.Config {
+	return connector.Config{
+		Options: options(r.Options), Columns: sourceColumns(r), Format: r.Format, Encode: r.Encode,
+		EncodeOptions: options(r.EncodeOptions), Restored: true, Logger: log,
+	}
+}
+
+func options(os []catalog.Option) []connector.Option {
+	out := make([]connector.Option, len(os))
+	for i, o := range os {
+		out[i] = connector.Option{Name: o.Name, Value: o.Value, IsSet: true}
+	}
+	return out
+}
+
+func sourceColumns(r *catalog.Relation) []exec.Column {
+	var cols []exec.Column
+	for _, c := range r.Columns {
+		if !c.Hidden {
+			cols = append(cols, exec.Column{Name: c.Name, Type: c.Type})
+		}
+	}
+	return cols
+}
+
+func (i *Incarnation) sourceFragment(r *catalog.Relation) (*flow.Fragment, error) {
+	src, err := i.Source(r)
+	if err != nil {
+		return nil, err
+	}
+	return &flow.Fragment{
+		Parallel: src.Splits(), Types: flow.SourceTypes(src),
+		Source: &flow.SourceSpec{Source: src, Failed: func(_ int, err error) { i.setProblem(r.ID, err) }},
+	}, nil
+}
+
+// sourceJob reads a source for all jobs that want its rows.
+func (i *Incarnation) sourceJob(r *catalog.Relation, ids *stateIDs) (*flow.Job, error) {
+	f, err := i.sourceFragment(r)
+	if err != nil {
+		return nil, err
+	}
+	j := i.newJob(r, ids)
+	j.Fragments = []*flow.Fragment{f}
+	return j, nil
+}
+
+// connectorTableJob reads a source and keeps its rows: without a primary key all of them, under
+// _row_id; with one the last for each key.
+func (i *Incarnation) connectorTableJob(t *table.Table, ids *stateIDs) (*flow.Job, error) {
+	f, err := i.sourceFragment(t.Rel)
+	if err != nil {
+		return nil, err
+	}
+	j := i.newJob(t.Rel, ids)
+	cols := make([]int, len(t.Rel.Columns))
+	for k := range cols {
+		cols[k] = k
+	}
+	if t.Rel.PrimaryKey != "" {
+		// The reader's row id is not a column of the table.
+		cols = cols[:len(f.Types)-1]
+	}
+	keep := &flow.Fragment{
+		ID: 1, Parallel: 1, Types: t.Types(),
+		Inputs: []flow.Input{{Job: j.ID, Fragment: 0, Dist: flow.Dist{Kind: flow.ToSingle}, Cols: cols}},
+		Root: func(int) (*flow.Node, error) {
+			t.Arr.SetWriters(1)
+			return &flow.Node{Op: table.NewKeep(t), Name: "keep", In: []*flow.Node{{}}}, nil
+		},
+	}
+	j.Fragments = []*flow.Fragment{f, keep}
+	return j, nil
+}
+
+// progress follows the backfill of a new job.
+type progress struct {
+	mu    sync.Mutex
+	left  int
+	rows  int64
+	epoch storage.Epoch
+	done  chan struct{} // closed when all leaves have caught up
+}
+
+func newProgress() *progress { return &progress{done: make(chan struct{})} }
+
+// Read counts rows.
+func (p *progress) Read(n int64) {
+	p.mu.Lock()
+	p.rows += n
+	p.mu.Unlock()
+}
+
+// Done notes that a leaf has caught up.
+func (p *progress) Done(e storage.Epoch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.epoch = max(p.epoch, e)
+	p.left--
+	if p.left == 0 {
+		close(p.done)
+	}
+}
+
+// expect says how many leaves there are, before any of them runs.
+func (p *progress) expect(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left += n
+	if p.left == 0 {
+		close(p.done)
+	}
+}
+
+// queryJob builds the job of a materialized view or sink from its query. With prog its leaves begin by
+// reading what their inputs hold already.
+func (i *Incarnation) queryJob(cat *catalog.Catalog, r *catalog.Relation, ids *stateIDs, prog *progress) (*flow.Job, error) {
+	stream, err := i.PlanStream(cat, r)
+	if err != nil {
+		return nil, err
+	}
+	return i.buildStream(r, stream, ids, prog)
+}
+
+// buildStream makes a job of a plan.
+func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids *stateIDs, prog *progress) (*flow.Job, error) {
+	j := i.newJob(r, ids)
+	b := &build.Stream{Leaves: &leaves{i: i, job: j, prog: prog}}
+	switch r.Kind {
+	case catalog.MatView:
+		arr := i.Store.Arrangement(storage.TableID(r.ID))
+		b.Writer = func(n, actors int) op.ArrangementWriter {
+			if n == 0 && len(j.Fragments) > 0 {
+				_ = actors
+			}
+			return arr.Writer(n)
+		}
+		b.Prepare = func(actors int) { arr.SetWriters(actors) }
+	case catalog.Sink:
+		sink, err := i.e.cfg.Connectors.NewSink(connectorConfig(i.e.cfg.Logger, r))
+		if err != nil {
+			return nil, err
+		}
+		b.Sink = sink
+		b.SinkColumns = sourceColumns(r)
+	}
+	if err := b.Build(j, stream); err != nil {
+		return nil, err
+	}
+	if prog != nil {
+		n := 0
+		for _, f := range j.Fragments {
+			n += f.Parallel * b.LeafCount[f.ID]
+		}
+		prog.expect(n)
+	}
+	return j, nil
+}
+
+// leaves makes the leaf operators of jobs: what another relation sends.
+type leaves struct {
+	i    *Incarnation
+	job  *flow.Job
+	prog *progress
+}
+
+// Table reads a table or materialized view: cols are ordinals of its relation. The input carries the key
+// columns as well while the job is being filled, for the backfill's position.
+func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.Input, func(actor int, leaf *flow.Node) (*flow.Node, error)) {
+	in := flow.Input{Job: flow.JobID(rel.ID), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
+	if parallel > 1 {
+		in.Dist = flow.Dist{Kind: flow.ToHash}
+		for _, k := range rel.Key {
+			in.Dist.Cols = append(in.Dist.Cols, k.Col)
+		}
+	}
+	if l.prog == nil {
+		return in, nil
+	}
+	wide := append([]int(nil), cols...)
+	at := make(map[int]int, len(wide))
+	for k, c := range wide {
+		at[c] = k
+	}
+	var keys []vec.SortKey
+	var hash []int
+	for _, k := range rel.Key {
+		if _, ok := at[k.Col]; !ok {
+			at[k.Col] = len(wide)
+			wide = append(wide, k.Col)
+		}
+		keys = append(keys, vec.SortKey{Col: at[k.Col], Desc: k.Desc, NullsFirst: k.NullsFirst})
+		hash = append(hash, at[k.Col])
+	}
+	in.Cols = wide
+	ts := make([]types.Type, len(wide))
+	for k, c := range wide {
+		ts[k] = rel.Columns[c].Type
+	}
+	arr := l.i.Store.Arrangement(storage.TableID(rel.ID))
+	return in, func(actor int, leaf *flow.Node) (*flow.Node, error) {
+		all := make([]types.Type, len(rel.Columns))
+		for k, c := range rel.Columns {
+			all[k] = c.Type
+		}
+		row := vec.NewChunk(all, 1)
+		bf := flow.NewTableBackfill(flow.TableBackfillConfig{
+			Types: ts, VersionAt: arr.VersionAt,
+			AppendKey: func(dst []byte, c *vec.Chunk, k int) []byte { return vec.AppendKey(dst, c.Cols, k, keys) },
+			Decode: func(dst *vec.Chunk, _, value []byte) error {
+				row.Reset()
+				if _, err := vec.DecodeRow(value, row.Cols); err != nil {
+					return err
+				}
+				for k, c := range wide {
+					dst.Cols[k].AppendFrom(row.Cols[c], 0)
+				}
+				dst.PushDiff(1)
+				return nil
+			},
+			HashCols: hash, Index: actor, Parallel: parallel, Progress: l.prog,
+			RequestBarrier: l.i.RT.RequestBarrier,
+		})
+		n := &flow.Node{Op: bf, Name: "backfill", In: []*flow.Node{leaf}}
+		if len(wide) == len(cols) {
+			return n, nil
+		}
+		return build.Narrow(n, ts, len(cols))
+	}
+}
+
+// Source reads a source: cols number its columns, with the row id after the last one.
+func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.Input, func(actor int, leaf *flow.Node) (*flow.Node, error), error) {
+	src, err := l.i.Source(rel)
+	if err != nil {
+		return flow.Input{}, nil, err
+	}
+	in := flow.Input{Job: flow.JobID(rel.ID), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
+	splits := src.Splits()
+	if parallel > 1 {
+		in.Dist.Kind = flow.ToPeer
+	}
+	if l.prog == nil {
+		return in, nil, nil
+	}
+	return in, func(actor int, leaf *flow.Node) (*flow.Node, error) {
+		var mine []int
+		for s := range splits {
+			if parallel == 1 || s%parallel == actor {
+				mine = append(mine, s)
+			}
+		}
+		bf := flow.NewSourceBackfill(flow.SourceBackfillConfig{
+			Source: src, Splits: mine, Cols: cols, Progress: l.prog,
+			Position: func(split int, epoch storage.Epoch) int64 {
+				ps, ok := l.i.RT.SourcePositions(flow.JobID(rel.ID), epoch)
+				if !ok {
+					return 0
+				}
+				return ps[split].Rows
+			},
+			RequestBarrier: l.i.RT.RequestBarrier,
+		})
+		return &flow.Node{Op: bf, Name: "backfill", In: []*flow.Node{leaf}}, nil
+	}, nil
+}
+
+// SourceParallel is the number of actors of the leaf fragments of a source.
+func (l *leaves) SourceParallel(rel *catalog.Relation) (int, error) {
+	src, err := l.i.Source(rel)
+	if err != nil {
+		return 0, err
+	}
+	return src.Splits(), nil
+}

@@ -1,0 +1,326 @@
+package session
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/sql/sqlerr"
+)
+
+// setting is a run-time setting that a session can have.
+type setting struct {
+	name, def, help string
+	// report: changes are reported to the client (ParameterStatus).
+	report bool
+	// fixed: cannot be changed.
+	fixed bool
+	// check validates and normalises a value; nil accepts any.
+	check func(v string) (string, bool)
+}
+
+// Version is the version of PostgreSQL whose behaviour is Weir's, as clients see it.
+const Version = "15.0"
+
+func boolean(v string) (string, bool) {
+	switch s := strings.ToLower(v); s {
+	case "on", "true", "yes", "1", "t", "y":
+		return "on", true
+	case "off", "false", "no", "0", "f", "n":
+		return "off", true
+	}
+	return "", false
+}
+
+func oneOf(vs ...string) func(string) (string, bool) {
+	return func(v string) (string, bool) {
+		for _, w := range vs {
+			if strings.EqualFold(v, w) {
+				return w, true
+			}
+		}
+		return "", false
+	}
+}
+
+func integer(lo, hi int64) func(string) (string, bool) {
+	return func(v string) (string, bool) {
+		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+		return strconv.FormatInt(n, 10), err == nil && n >= lo && n <= hi
+	}
+}
+
+// timeout accepts milliseconds or a number with a unit.
+func timeout(v string) (string, bool) {
+	_, err := parseTimeout(v)
+	return strings.TrimSpace(v), err == nil
+}
+
+func parseTimeout(v string) (time.Duration, error) {
+	v = strings.TrimSpace(v)
+	i := len(v)
+	for i > 0 && (v[i-1] < '0' || v[i-1] > '9') {
+		i--
+	}
+	n, err := strconv.ParseInt(v[:i], 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("invalid duration %q", v)
+	}
+	unit := map[string]time.Duration{
+		"": time.Millisecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,
+		"min": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
+	}
+	u, ok := unit[strings.TrimSpace(v[i:])]
+	if !ok {
+		return 0, fmt.Errorf("invalid unit in %q", v)
+	}
+	return time.Duration(n) * u, nil
+}
+
+// timezone accepts the zones of the IANA database, and offsets.
+func timezone(v string) (string, bool) {
+	_, name, err := parseZone(v)
+	return name, err == nil
+}
+
+func parseZone(v string) (*time.Location, string, error) {
+	switch strings.ToLower(v) {
+	case "utc", "gmt", "z", "default", "local":
+		return time.UTC, "UTC", nil
+	}
+	if h, err := strconv.ParseFloat(v, 64); err == nil && h >= -24 && h <= 24 {
+		secs := int(h * 3600)
+		return time.FixedZone(v, secs), v, nil
+	}
+	loc, err := time.LoadLocation(v)
+	if err != nil {
+		return nil, "", err
+	}
+	return loc, loc.String(), nil
+}
+
+func dateStyle(v string) (string, bool) {
+	for _, p := range strings.Split(v, ",") {
+		switch strings.ToLower(strings.TrimSpace(p)) {
+		case "iso", "mdy", "us", "default", "":
+		default:
+			return "", false
+		}
+	}
+	return "ISO, MDY", true
+}
+
+// settings are all that exist, by name in lower case. Those that only exist so that clients can set them
+// are at the end of the list.
+var settings = makeSettings()
+
+func makeSettings() map[string]*setting {
+	list := []setting{
+		{name: "server_version", def: Version, report: true, fixed: true, help: "Shows the server version."},
+		{name: "server_version_num", def: "150000", fixed: true, help: "Shows the server version as an integer."},
+		{name: "server_encoding", def: "UTF8", report: true, fixed: true, help: "Shows the server character set encoding."},
+		{name: "client_encoding", def: "UTF8", report: true, check: clientEncoding, help: "Sets the client's character set encoding."},
+		{name: "DateStyle", def: "ISO, MDY", report: true, check: dateStyle, help: "Sets the display format for date and time values."},
+		{name: "IntervalStyle", def: "postgres", report: true, check: oneOf("postgres"), help: "Sets the display format for interval values."},
+		{name: "TimeZone", def: "UTC", report: true, check: timezone, help: "Sets the time zone for displaying and interpreting time stamps."},
+		{name: "integer_datetimes", def: "on", report: true, fixed: true, help: "Shows whether datetimes are integer based."},
+		{name: "standard_conforming_strings", def: "on", report: true, check: oneOf("on"), help: "Causes '...' strings to treat backslashes literally."},
+		{name: "is_superuser", def: "on", report: true, fixed: true, help: "Shows whether the current user is a superuser."},
+		{name: "session_authorization", def: "", report: true, fixed: true, help: "Sets the session user name."},
+		{name: "application_name", def: "", report: true, help: "Sets the application name to be reported in statistics and logs."},
+		{name: "in_hot_standby", def: "off", report: true, fixed: true, help: "Shows whether hot standby is currently active."},
+		{name: "default_transaction_read_only", def: "off", report: true, check: boolean, help: "Sets the default read-only status of new transactions."},
+		{name: "transaction_read_only", def: "off", check: boolean, help: "Sets the current transaction's read-only status."},
+		{name: "default_transaction_isolation", def: "read committed", check: oneOf("read committed", "repeatable read", "serializable", "read uncommitted"), help: "Sets the transaction isolation level of each new transaction."},
+		{name: "transaction_isolation", def: "read committed", check: oneOf("read committed", "repeatable read", "serializable", "read uncommitted"), help: "Sets the current transaction's isolation level."},
+		{name: "search_path", def: `"$user", public`, help: "Sets the schema search order for names that are not schema-qualified."},
+		{name: "statement_timeout", def: "0", check: timeout, help: "Sets the maximum allowed duration of any statement."},
+		{name: "synchronous_commit", def: "on", check: oneOf("on", "off", "local", "remote_write", "remote_apply"), help: "Sets the current transaction's synchronization level."},
+		{name: "read_freshness", def: "strict", check: oneOf("strict", "available"), help: "Chooses between reads that see every acknowledged write and reads that do not wait."},
+		{name: "extra_float_digits", def: "1", check: integer(-15, 3), help: "Sets the number of digits displayed for floating-point values."},
+		{name: "client_min_messages", def: "notice", check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"), help: "Sets the message levels that are sent to the client."},
+		{name: "bytea_output", def: "hex", check: oneOf("hex"), help: "Sets the output format for bytea."},
+		{name: "max_identifier_length", def: "63", fixed: true, help: "Shows the maximum identifier length."},
+		{name: "lc_collate", def: "C", fixed: true, help: "Shows the collation order locale."},
+		{name: "lc_ctype", def: "C", fixed: true, help: "Shows the character classification and case conversion locale."},
+		// What follows is accepted because clients set it; it changes nothing, because Weir has
+		// nothing that it could change.
+		{name: "lock_timeout", def: "0", check: timeout, help: "Accepted for compatibility."},
+		{name: "idle_in_transaction_session_timeout", def: "0", check: timeout, help: "Accepted for compatibility."},
+		{name: "row_security", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "check_function_bodies", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "xmloption", def: "content", check: oneOf("content", "document"), help: "Accepted for compatibility."},
+		{name: "default_tablespace", def: "", help: "Accepted for compatibility."},
+		{name: "default_table_access_method", def: "heap", help: "Accepted for compatibility."},
+		{name: "jit", def: "off", check: boolean, help: "Accepted for compatibility."},
+		{name: "enable_seqscan", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "work_mem", def: "4MB", help: "Accepted for compatibility."},
+	}
+	m := make(map[string]*setting, len(list))
+	for i := range list {
+		m[strings.ToLower(list[i].name)] = &list[i]
+	}
+	return m
+}
+
+func clientEncoding(v string) (string, bool) {
+	switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(v)) {
+	case "utf8", "unicode":
+		return "UTF8", true
+	case "sqlascii":
+		return "SQL_ASCII", true
+	}
+	return "", false
+}
+
+// vars are a session's settings: what differs from the defaults.
+type vars struct {
+	set map[string]string
+	// initial is what RESET goes back to: the start-up parameters.
+	initial map[string]string
+	// changed lists settings whose change the client has not heard of.
+	changed []string
+}
+
+func newVars() *vars { return &vars{set: map[string]string{}, initial: map[string]string{}} }
+
+func (v *vars) get(name string) string {
+	if s, ok := v.set[name]; ok {
+		return s
+	}
+	if s, ok := v.initial[name]; ok {
+		return s
+	}
+	if s := settings[name]; s != nil {
+		return s.def
+	}
+	return ""
+}
+
+func lookupSetting(name string) (*setting, string, error) {
+	key := strings.ToLower(name)
+	if s := settings[key]; s != nil {
+		return s, key, nil
+	}
+	if strings.Contains(key, ".") {
+		// A two-part name is a custom setting, which anybody may define.
+		return &setting{name: key}, key, nil
+	}
+	return nil, "", sqlerr.Newf(sqlerr.UndefinedObject, "unrecognized configuration parameter %q", name)
+}
+
+// assign changes a setting; nil values mean DEFAULT.
+func (v *vars) assign(name string, values []string) error {
+	s, key, err := lookupSetting(name)
+	if err != nil {
+		return err
+	}
+	if s.fixed {
+		return sqlerr.Newf(sqlerr.CantChangeRuntimeParam, "parameter %q cannot be changed", s.name)
+	}
+	if values == nil {
+		v.reset(key)
+		return nil
+	}
+	val := strings.Join(values, ", ")
+	if s.check != nil {
+		n, ok := s.check(val)
+		if !ok {
+			return sqlerr.Newf(sqlerr.InvalidParameterValue, "invalid value for parameter %q: %q", s.name, val)
+		}
+		val = n
+	}
+	v.set[key] = val
+	v.touch(s, key)
+	return nil
+}
+
+func (v *vars) touch(s *setting, key string) {
+	if s.report {
+		v.changed = append(v.changed, key)
+	}
+}
+
+func (v *vars) reset(key string) {
+	delete(v.set, key)
+	if s := settings[key]; s != nil {
+		v.touch(s, key)
+	}
+}
+
+func (v *vars) resetAll() {
+	for k := range v.set {
+		v.reset(k)
+	}
+}
+
+// snapshot and restore serve transactions: SET is undone by ROLLBACK.
+func (v *vars) snapshot() map[string]string {
+	m := make(map[string]string, len(v.set))
+	for k, s := range v.set {
+		m[k] = s
+	}
+	return m
+}
+
+func (v *vars) restore(m map[string]string) {
+	for k := range v.set {
+		if m[k] != v.set[k] {
+			if s := settings[k]; s != nil {
+				v.touch(s, k)
+			}
+		}
+	}
+	v.set = make(map[string]string, len(m))
+	for k, s := range m {
+		v.set[k] = s
+	}
+}
+
+// reported lists the settings that clients are told of at the start.
+func (v *vars) reported() []pgwire.ParameterStatus {
+	var ps []pgwire.ParameterStatus
+	for k, s := range settings {
+		if s.report {
+			ps = append(ps, pgwire.ParameterStatus{Name: s.name, Value: v.get(k)})
+		}
+	}
+	sort.Slice(ps, func(i, j int) bool { return ps[i].Name < ps[j].Name })
+	return ps
+}
+
+// takeChanged gives the reported settings that have changed since the last call.
+func (v *vars) takeChanged() []pgwire.ParameterStatus {
+	if len(v.changed) == 0 {
+		return nil
+	}
+	var ps []pgwire.ParameterStatus
+	for _, k := range v.changed {
+		ps = append(ps, pgwire.ParameterStatus{Name: settings[k].name, Value: v.get(k)})
+	}
+	v.changed = v.changed[:0]
+	return ps
+}
+
+// searchPath lists the schemas in which unqualified names are looked up.
+func (v *vars) searchPath(user string) []string {
+	var out []string
+	for _, p := range strings.Split(v.get("search_path"), ",") {
+		p = strings.TrimSpace(p)
+		if len(p) >= 2 && p[0] == '"' && p[len(p)-1] == '"' {
+			p = strings.ReplaceAll(p[1:len(p)-1], `""`, `"`)
+		} else {
+			p = strings.ToLower(p)
+		}
+		if p == "$user" {
+			p = user
+		}
+		if p != "" && p != "pg_catalog" {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,390 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/storage"
+)
+
+// Row is a row as a transaction sees it: Old is what was committed when the transaction first wrote
+// it, New what it is now; nil means that there is none. Both in the row codec.
+type Row struct{ Old, New []byte }
+
+// Tx collects the changes of a transaction and holds its locks. It is used by one goroutine.
+type Tx struct {
+	tables map[uint32]*txTable
+	order  []*txTable
+}
+
+type txTable struct {
+	t                 *Table
+	shared, exclusive bool
+	keys              map[string]bool
+	rows              *btree.Map[string, Row]
+	// unique has, for each unique index, what the transaction changed: the key of the row that
+	// has the value now, or "" for none.
+	unique []*btree.Map[string, string]
+}
+
+// NewTx makes an empty transaction.
+func NewTx() *Tx { return &Tx{tables: map[uint32]*txTable{}} }
+
+// Empty tells whether the transaction has changed nothing.
+func (x *Tx) Empty() bool {
+	for _, tt := range x.order {
+		if tt.rows.Len() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *Tx) table(t *Table) *txTable {
+	tt := x.tables[uint32(t.Rel.ID)]
+	if tt == nil {
+		tt = &txTable{t: t, keys: map[string]bool{}, rows: &btree.Map[string, Row]{}}
+		for range t.unique {
+			tt.unique = append(tt.unique, &btree.Map[string, string]{})
+		}
+		x.tables[uint32(t.Rel.ID)] = tt
+		x.order = append(x.order, tt)
+	}
+	return tt
+}
+
+func (x *Tx) holding() bool {
+	for _, tt := range x.order {
+		if tt.shared || tt.exclusive {
+			return true
+		}
+	}
+	return false
+}
+
+// Lock takes the table's lock, until the transaction ends. A transaction that has it shared and
+// wants it exclusive gives it up and waits again; the keys that it wrote stay locked.
+func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
+	tt := x.table(t)
+	if tt.exclusive || tt.shared && !exclusive {
+		return nil
+	}
+	if tt.shared {
+		// Its own share is in the way of the exclusive lock. While it has none, another
+		// transaction may write, but not the keys that are locked.
+		if tt.rows.Len() > 0 {
+			return x.upgrade(ctx, tt)
+		}
+		t.lock.release(false)
+		tt.shared = false
+	}
+	holding := x.holding()
+	if err := t.lock.acquire(ctx, exclusive, holding); err != nil {
+		return err
+	}
+	tt.shared, tt.exclusive = !exclusive, exclusive
+	return nil
+}
+
+// upgrade turns a share into the exclusive lock while keeping the share; two transactions that both try
+// wait for each other until one loses patience.
+func (x *Tx) upgrade(ctx context.Context, tt *txTable) error {
+	err := patiently(ctx, true, func(ctx context.Context) error {
+		return tt.t.lock.sem.Acquire(ctx, exclusiveWeight-1)
+	})
+	if err != nil {
+		return err
+	}
+	tt.shared, tt.exclusive = false, true
+	return nil
+}
+
+// Rows gives what the transaction changed in a table, for reads of its own writes; nil if nothing.
+func (x *Tx) Rows(t *Table) *btree.Map[string, Row] {
+	if x == nil {
+		return nil
+	}
+	tt := x.tables[uint32(t.Rel.ID)]
+	if tt == nil || tt.rows.Len() == 0 {
+		return nil
+	}
+	return tt.rows
+}
+
+// get gives the row under a key as the transaction sees it.
+func (tt *txTable) get(key []byte) (Row, error) {
+	if r, ok := tt.rows.Get(string(key)); ok {
+		return r, nil
+	}
+	v, ok, err := tt.t.Arr.HeadGet(key)
+	if err != nil || !ok {
+		return Row{}, err
+	}
+	v = slices.Clone(v)
+	return Row{Old: v, New: v}, nil
+}
+
+// uniqueOwner gives the key of the row that has a value in a unique index, "" for none.
+func (tt *txTable) uniqueOwner(j int, uk []byte) (string, error) {
+	if owner, ok := tt.unique[j].Get(string(uk)); ok {
+		return owner, nil
+	}
+	v, ok, err := tt.t.unique[j].arr.HeadGet(uk)
+	if err != nil || !ok {
+		return "", err
+	}
+	return string(v), nil
+}
+
+// Conflict is a row of an insert that exists already under some unique key.
+type Conflict struct {
+	// Constraint names the unique constraint.
+	Constraint string
+	// Key and Row are the existing row.
+	Key, Row []byte
+	// Err is the error to report if the conflict is not resolved.
+	Err error
+}
+
+// lockKeys locks all keys that rows of c would take. Under the exclusive lock there is no need.
+func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk) error {
+	if tt.exclusive {
+		return nil
+	}
+	var keys []string
+	for i := range c.Len() {
+		if !tt.t.hasRowID() {
+			keys = append(keys, "p"+string(tt.t.Key(nil, c, i)))
+		}
+		for j, u := range tt.t.unique {
+			if k, ok := u.uniqueKey(nil, c, i); ok {
+				keys = append(keys, string(rune('a'+j))+string(k))
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	if err := tt.t.keys.acquire(ctx, keys, tt.keys, x.holding()); err != nil {
+		return err
+	}
+	for _, k := range keys {
+		tt.keys[k] = true
+	}
+	return nil
+}
+
+// Prepare locks a table and the keys for an insert of the rows of c.
+func (x *Tx) Prepare(ctx context.Context, t *Table, c *vec.Chunk) error {
+	if err := x.Lock(ctx, t, false); err != nil {
+		return err
+	}
+	return x.lockKeys(ctx, x.table(t), c)
+}
+
+// Insert puts row i of c into the table, after Prepare or under the exclusive lock. If a unique key is
+// taken, it gives the conflict and changes nothing.
+func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
+	tt := x.table(t)
+	key := t.Key(nil, c, i)
+	r := Row{}
+	if !t.hasRowID() {
+		var err error
+		if r, err = tt.get(key); err != nil {
+			return nil, err
+		}
+		if r.New != nil {
+			return &Conflict{
+				Constraint: t.primaryName(), Key: key, Row: r.New,
+				Err: t.duplicate(t.primaryName(), t.keyCols, c, i),
+			}, nil
+		}
+	}
+	for j, u := range t.unique {
+		uk, ok := u.uniqueKey(nil, c, i)
+		if !ok {
+			continue
+		}
+		owner, err := tt.uniqueOwner(j, uk)
+		if err != nil {
+			return nil, err
+		}
+		if owner != "" {
+			old, err := tt.get([]byte(owner))
+			if err != nil {
+				return nil, err
+			}
+			return &Conflict{
+				Constraint: u.con.Name, Key: []byte(owner), Row: old.New,
+				Err: t.duplicate(u.con.Name, u.con.Columns, c, i),
+			}, nil
+		}
+	}
+	for j, u := range t.unique {
+		if uk, ok := u.uniqueKey(nil, c, i); ok {
+			tt.unique[j].Set(string(uk), string(key))
+		}
+	}
+	r.New = vec.EncodeRow(nil, c.Cols, i)
+	tt.rows.Set(string(key), r)
+	return nil, nil
+}
+
+// Delete takes row i of c, which must be as the transaction sees it, out of the table; false if it is
+// not there any more (deleted by the same statement before).
+func (x *Tx) Delete(t *Table, c *vec.Chunk, i int) (bool, error) {
+	tt := x.table(t)
+	key := t.Key(nil, c, i)
+	r, err := tt.get(key)
+	if err != nil || r.New == nil {
+		return false, err
+	}
+	for j, u := range t.unique {
+		if uk, ok := u.uniqueKey(nil, c, i); ok {
+			tt.unique[j].Set(string(uk), "")
+		}
+	}
+	r.New = nil
+	tt.rows.Set(string(key), r)
+	return true, nil
+}
+
+// Savepoint is a state of a transaction's changes to go back to. Locks taken since stay.
+type Savepoint struct{ tables map[uint32]txCopy }
+
+type txCopy struct {
+	rows   *btree.Map[string, Row]
+	unique []*btree.Map[string, string]
+}
+
+// Save remembers the present changes.
+func (x *Tx) Save() Savepoint {
+	s := Savepoint{tables: map[uint32]txCopy{}}
+	for id, tt := range x.tables {
+		s.tables[id] = tt.copy()
+	}
+	return s
+}
+
+func (tt *txTable) copy() txCopy {
+	c := txCopy{rows: tt.rows.Copy()}
+	for _, u := range tt.unique {
+		c.unique = append(c.unique, u.Copy())
+	}
+	return c
+}
+
+// Restore goes back to a savepoint, which stays valid.
+func (x *Tx) Restore(s Savepoint) {
+	for id, tt := range x.tables {
+		c, ok := s.tables[id]
+		if !ok {
+			tt.rows = &btree.Map[string, Row]{}
+			for j := range tt.unique {
+				tt.unique[j] = &btree.Map[string, string]{}
+			}
+			continue
+		}
+		d := txCopy{rows: c.rows.Copy()}
+		for _, u := range c.unique {
+			d.unique = append(d.unique, u.Copy())
+		}
+		tt.rows, tt.unique = d.rows, d.unique
+	}
+}
+
+// ErrUnknownOutcome wraps an error after which it is not known whether the commit took place.
+var ErrUnknownOutcome = errors.New("the outcome of the commit is not known")
+
+// Commit makes the changes durable and part of the open epoch, and releases the locks. With sync it
+// returns after an fsync. It cannot be cancelled once the record is submitted.
+func (x *Tx) Commit(log *storage.Log, rt *flow.Runtime, sync bool) error {
+	defer x.Release()
+	var ts []tableChanges
+	var ws []flow.TableWrite
+	for _, tt := range x.order {
+		var cs []change
+		tt.rows.Scan(func(k string, r Row) bool {
+			if r.Old != nil || r.New != nil {
+				cs = append(cs, change{Key: []byte(k), Old: r.Old, New: r.New})
+			}
+			return true
+		})
+		if len(cs) == 0 {
+			continue
+		}
+		w, err := tt.t.write(cs)
+		if err != nil {
+			return err
+		}
+		ts = append(ts, tableChanges{id: uint32(tt.t.Rel.ID), changes: cs})
+		ws = append(ws, w)
+	}
+	if len(ts) == 0 {
+		return nil
+	}
+	return submit(log, rt, encodeRecord(ts), ws, sync)
+}
+
+// submit logs a record and applies its writes when it is durable, in the order of the log.
+func submit(log *storage.Log, rt *flow.Runtime, rec []byte, ws []flow.TableWrite, sync bool) error {
+	done := make(chan error, 1)
+	log.Submit(rec, sync, func(pos storage.LogPos, err error) {
+		if err == nil {
+			if werr := rt.Write(pos, ws); werr != nil {
+				// It is in the log and will be applied by the recovery that is under way.
+				err = errors.Join(ErrUnknownOutcome, werr)
+			}
+		}
+		done <- err
+	})
+	return <-done
+}
+
+// Release gives all locks back and forgets the changes.
+func (x *Tx) Release() {
+	for _, tt := range x.order {
+		if len(tt.keys) > 0 {
+			keys := make([]string, 0, len(tt.keys))
+			for k := range tt.keys {
+				keys = append(keys, k)
+			}
+			tt.t.keys.release(keys)
+		}
+		if tt.shared {
+			tt.t.lock.release(false)
+		}
+		if tt.exclusive {
+			tt.t.lock.release(true)
+		}
+	}
+	x.tables, x.order = map[uint32]*txTable{}, nil
+}
+
+// Replay applies a log record again. find gives the table of an id, nil if it was dropped since.
+func Replay(rt *flow.Runtime, pos storage.LogPos, rec []byte, find func(id uint32) *Table) error {
+	ts, err := decodeRecord(rec)
+	if err != nil {
+		return err
+	}
+	var ws []flow.TableWrite
+	for _, tc := range ts {
+		t := find(tc.id)
+		if t == nil {
+			continue
+		}
+		w, err := t.write(tc.changes)
+		if err != nil {
+			return err
+		}
+		ws = append(ws, w)
+	}
+	return rt.Write(pos, ws)
+}
