@@ -41,7 +41,7 @@ import (
 // has no options, ENCODE CSV those of COPY.
 func NewSource(cfg connector.Config) (exec.Source, error) {
 	p := connector.Parse(`connector "file"`, cfg.Options)
-	s := &source{path: p.Required("path"), follow: p.Bool("follow", false), clock: cfg.ClockOrWall()}
+	s := &source{path: p.Required("path"), follow: p.Bool("follow", false), clock: cfg.ClockOrWall(), readSize: readSize}
 	if err := p.Done(); err != nil {
 		return nil, err
 	}
@@ -94,6 +94,8 @@ type source struct {
 	cols       []exec.Column
 	csv        *csvOptions // nil for JSON
 	clock      connector.Clock
+	// readSize is how many bytes are read at once, at least 1.
+	readSize int
 }
 
 func (s *source) Columns() []exec.Column { return s.cols }

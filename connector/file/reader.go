@@ -13,12 +13,11 @@ import (
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
-const (
-	// readSize is how much is read at once.
-	readSize = 256 << 10
-	// maxRecord bounds what a record without end may cost.
-	maxRecord = 256 << 20
-)
+// readSize is how much is read at once.
+const readSize = 256 << 10
+
+// maxRecord bounds what a record without end may cost.
+const maxRecord = 256 << 20
 
 // errIncomplete says that a record goes on behind the bytes at hand.
 var errIncomplete = errors.New("incomplete record")
@@ -108,7 +107,7 @@ func (r *reader) resume(o offset, st os.FileInfo) error {
 	}
 	n := min(o.bytes, tailSize)
 	r.base = o.bytes - n
-	r.buf = make([]byte, readSize)
+	r.buf = make([]byte, n+int64(r.src.readSize))
 	if _, err := r.f.ReadAt(r.buf[:n], r.base); err != nil {
 		return r.src.ioError("read", err)
 	}
@@ -121,7 +120,7 @@ func (r *reader) resume(o offset, st os.FileInfo) error {
 
 // changed is the error for a file that did something else than grow.
 func (s *source) changed(format string, args ...any) error {
-	return sqlerr.Newf(sqlerr.DataCorrupted, "file %q %s", s.path, fmt.Sprintf(format, args...)).
+	return sqlerr.Newf(sqlerr.IOError, "file %q %s", s.path, fmt.Sprintf(format, args...)).
 		WithHint("A source file may only grow. Drop and create the source to read the file from its start.")
 }
 
@@ -213,21 +212,23 @@ func (r *reader) fill() (bool, error) {
 			return false, err
 		}
 	}
-	if keep := max(r.pos-tailSize, 0); keep > 0 && len(r.buf)-r.end < readSize/2 {
+	// Half a piece at least, so that little is moved for much that is read.
+	room := max(r.src.readSize/2, 1)
+	if keep := max(r.pos-tailSize, 0); keep > 0 && len(r.buf)-r.end < room {
 		copy(r.buf, r.buf[keep:r.end])
 		r.base += int64(keep)
 		r.pos -= keep
 		r.end -= keep
 	}
-	if len(r.buf)-r.end < readSize/2 {
+	if len(r.buf)-r.end < room {
 		if r.end-r.pos > maxRecord {
 			return false, r.rowError(sqlerr.Newf(sqlerr.ProgramLimitExceeded, "record is longer than %d bytes", maxRecord))
 		}
-		grown := make([]byte, max(2*len(r.buf), readSize))
+		grown := make([]byte, max(2*len(r.buf), r.src.readSize))
 		copy(grown, r.buf[:r.end])
 		r.buf = grown
 	}
-	n, err := r.f.ReadAt(r.buf[r.end:], r.base+int64(r.end))
+	n, err := r.f.ReadAt(r.buf[r.end:min(len(r.buf), r.end+r.src.readSize)], r.base+int64(r.end))
 	r.end += n
 	if err != nil && err != io.EOF {
 		return false, r.src.ioError("read", err)
