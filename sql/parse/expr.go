@@ -111,8 +111,12 @@ func (p *parser) infixPrec(restricted bool) int {
 		return precAnd
 	case "isnull", "notnull":
 		return precIs
-	case "between", "in", "like", "ilike", "similar":
+	case "between", "in", "like", "ilike":
 		return precLike
+	case "similar":
+		if isWord(p.peek(1), "to") {
+			return precLike
+		}
 	case "not":
 		switch n := p.peek(1); {
 		case n.Kind == lex.Keyword && (n.Text == "between" || n.Text == "in" || n.Text == "like" ||
@@ -527,8 +531,10 @@ func (p *parser) indirection(f frag) frag {
 		case isSelf(t, "."):
 			p.next()
 			if p.acceptSelf("*") {
-				f = p.marker(t.Pos, &ast.Field{P: at(t), Name: "*"}, f)
-				continue
+				if p.isSelf(".") || p.isSelf("[") {
+					p.improperStar()
+				}
+				return p.marker(t.Pos, &ast.Field{P: at(t), Name: "*"}, f)
 			}
 			f = p.marker(t.Pos, &ast.Field{P: at(t), Name: p.colLabel()}, f)
 		case isSelf(t, "["):
@@ -589,7 +595,13 @@ func upper(s string) string {
 	return string(b)
 }
 
-// improperStar is PostgreSQL's error for a "*" that is not at the end of a reference.
-func (p *parser) improperStar(pos int) {
-	p.failf(sqlerr.SyntaxError, pos, "improper use of \"*\"")
+// improperStar is PostgreSQL's error for a "*" that is not at the end of a reference; it finds it
+// when the whole reference has been read.
+func (p *parser) improperStar() {
+	p.indirection(frag{})
+	if t := p.tok(); t.Kind == lex.EOF {
+		p.failf(sqlerr.SyntaxError, t.Pos, "improper use of \"*\" at end of input")
+	} else {
+		p.failf(sqlerr.SyntaxError, t.Pos, "improper use of \"*\" at or near \"%s\"", p.src[t.Pos:t.End])
+	}
 }

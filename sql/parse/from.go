@@ -129,6 +129,7 @@ func (p *parser) joinText(left frag, c *joinCell, right frag, ops []frag) frag {
 	if f.depth > depthLimit {
 		p.tooDeep()
 	}
+	p.lastJoin = c.join
 	return f
 }
 
@@ -194,10 +195,15 @@ func (p *parser) parenTable(lateral bool) frag {
 	if q != nil {
 		return p.derived(q, pos, lateral)
 	}
-	if p.startsAlias() {
-		p.unsupported(p.pos(), "alias of a parenthesised join")
-	}
+	p.joinAlias()
 	return f
+}
+
+// joinAlias reads the alias of the join in parentheses that has just been read.
+func (p *parser) joinAlias() {
+	if join := p.lastJoin; p.startsAlias() && join != nil {
+		join.Alias = p.alias(false)
+	}
 }
 
 // parenQueryOrTable reads "(query)" or "(joined table)". As with expressions, a query may turn out
@@ -229,7 +235,12 @@ func (p *parser) parenQueryOrTable() (*query, frag) {
 			p.expectSelf(")")
 			return nil, f
 		}
-		f, _ = p.joins(f)
+		aliased := p.startsAlias()
+		p.joinAlias()
+		f, joined := p.joins(f)
+		if aliased && !joined {
+			p.unexpected()
+		}
 		p.expectSelf(")")
 		return nil, f
 	}

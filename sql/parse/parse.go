@@ -116,7 +116,9 @@ type parser struct {
 	err  error
 	// depth counts the rules that are entered, depthLimit at most.
 	depth int
-	out   output
+	// lastJoin is the join that was read last: behind a closing parenthesis, the outermost inside.
+	lastJoin *ast.Join
+	out      output
 }
 
 func newParser(text string) (*parser, error) {

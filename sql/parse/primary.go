@@ -129,11 +129,17 @@ func (p *parser) nameOrCall() frag {
 	case !isColID(first):
 		p.unexpected()
 		return frag{}
+	case isSelf(t, "(") && len(parts) == 1:
+		// numeric(3) can only be the type of a literal.
+		p.i--
+		p.keywordType(false)
+		p.unexpected()
+		return frag{}
 	case isSelf(t, ".") && isSelf(p.peek(1), "*"):
 		p.next()
 		p.next()
 		if p.isSelf(".") || p.isSelf("[") {
-			p.improperStar(first.Pos)
+			p.improperStar()
 		}
 		return p.marker(first.Pos, &ast.Star{P: at(first), Parts: parts})
 	}

@@ -18,7 +18,7 @@ type query struct {
 	order         []frag
 	limit, offset frag
 	locking       bool
-	limitPos      int
+	hasLimit      bool
 	// values is set for VALUES, for messages.
 	values bool
 }
@@ -190,11 +190,10 @@ func (p *parser) setOps(q *query, least int) *query {
 // queryTail reads ORDER BY, LIMIT, OFFSET, FETCH and FOR UPDATE, the last two groups in any order.
 func (p *parser) queryTail(q *query) {
 	if p.isWord("order") {
-		pos := p.pos()
 		hadOrder := q.sel.OrderBy != nil
 		items, frags := p.orderItems()
 		if hadOrder {
-			p.multipleClauses(pos, "ORDER BY")
+			p.multipleClauses(items[0].Pos, "ORDER BY")
 		}
 		q.sel.OrderBy = items
 		q.order = frags
@@ -225,14 +224,15 @@ func (p *parser) queryTail(q *query) {
 func (p *parser) limitClause(q *query) {
 	pos := p.pos()
 	p.next()
-	if q.limitPos > 0 {
-		p.multipleClauses(pos, "LIMIT")
+	count := p.pos()
+	again := q.hasLimit
+	q.hasLimit = true
+	if !p.acceptWord("all") {
+		q.limit = p.expr()
 	}
-	q.limitPos = pos + 1
-	if p.acceptWord("all") {
-		return
+	if again {
+		p.multipleClauses(count, "LIMIT")
 	}
-	q.limit = p.expr()
 	if p.isSelf(",") {
 		p.fail(sqlerr.New(sqlerr.SyntaxError, pos, "LIMIT #,# syntax is not supported").
 			WithHint("Use separate LIMIT and OFFSET clauses."))
@@ -240,12 +240,13 @@ func (p *parser) limitClause(q *query) {
 }
 
 func (p *parser) offsetClause(q *query) {
-	pos := p.pos()
 	p.next()
-	if q.offset.first != 0 {
+	pos := p.pos()
+	again := q.offset.first != 0
+	q.offset = p.expr()
+	if again {
 		p.multipleClauses(pos, "OFFSET")
 	}
-	q.offset = p.expr()
 	if !p.acceptWord("rows") {
 		p.acceptWord("row")
 	}
@@ -253,15 +254,18 @@ func (p *parser) offsetClause(q *query) {
 
 // fetchClause reads FETCH FIRST [n] ROWS ONLY or WITH TIES.
 func (p *parser) fetchClause(q *query) {
-	pos := p.pos()
 	p.next()
-	if q.limitPos > 0 {
-		p.multipleClauses(pos, "LIMIT")
-	}
-	q.limitPos = pos + 1
 	if p.acceptAnyOf("first", "next") == "" {
 		p.unexpected()
 	}
+	pos := p.pos()
+	again := q.hasLimit
+	q.hasLimit = true
+	defer func() {
+		if again {
+			p.multipleClauses(pos, "LIMIT")
+		}
+	}()
 	switch t := p.tok(); {
 	case isWord(t, "row") && !isSelf(p.peek(1), "("), isWord(t, "rows"):
 		q.limit = p.out.textAt(t.Pos, "1")
@@ -288,6 +292,9 @@ func (p *parser) fetchClause(q *query) {
 	}
 	p.expectWord("with", "ties")
 	q.sel.WithTies = true
+	if p.err == nil && q.sel.OrderBy == nil {
+		p.failf(sqlerr.SyntaxError, sqlerr.NoPos, "WITH TIES cannot be specified without ORDER BY clause")
+	}
 }
 
 // lockingClause reads FOR UPDATE and its kin; false means that another clause begins with FOR here.
@@ -325,6 +332,7 @@ func (p *parser) lockingClause(q *query) bool {
 	return true
 }
 
+// isWords tells whether these words begin at token from behind the current one.
 func isWords(p *parser, from int, words ...string) bool {
 	for n, w := range words {
 		if !isWord(p.peek(from+n), w) {

@@ -292,7 +292,7 @@ func (p *parser) intervalFields(typ *ast.TypeName) {
 // typedLiteral reads "type 'text'" for the types with a syntax of their own.
 func (p *parser) typedLiteral() (frag, bool) {
 	t := p.tok()
-	if t.Kind != lex.Keyword || t.Cat != lex.ColName {
+	if t.Kind != lex.Keyword || t.Cat != lex.ColName && t.Text != "double" {
 		return frag{}, false
 	}
 	typ, ok := p.keywordType(true)

@@ -366,8 +366,8 @@ func (l *lexer) number(start int) Token {
 			l.fail("trailing junk after numeric literal", start, l.pos+2)
 		}
 	}
-	if c := l.at(0); isIdentStart(c) {
-		l.fail("trailing junk after numeric literal", start, l.runeEnd())
+	if isIdentStart(l.at(0)) {
+		l.fail("trailing junk after numeric literal", start, l.wordEnd())
 	}
 	return l.finish(kind, start, l.src[start:l.pos])
 }
@@ -386,9 +386,13 @@ func (l *lexer) at(n int) byte {
 	return 0
 }
 
-func (l *lexer) runeEnd() int {
-	_, n := utf8.DecodeRuneInString(l.src[l.pos:])
-	return l.pos + n
+// wordEnd is where the identifier that starts here ends.
+func (l *lexer) wordEnd() int {
+	end := l.pos
+	for end < len(l.src) && isIdentCont(l.src[end]) {
+		end++
+	}
+	return end
 }
 
 // dollar reads $n or a dollar-quoted string.
@@ -397,7 +401,7 @@ func (l *lexer) dollar(start int) Token {
 		l.pos++
 		l.digits()
 		if isIdentStart(l.at(0)) {
-			l.fail("trailing junk after parameter", start, l.runeEnd())
+			l.fail("trailing junk after parameter", start, l.wordEnd())
 		}
 		return l.finish(Param, start, l.src[start+1:l.pos])
 	}
