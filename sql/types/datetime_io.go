@@ -218,8 +218,9 @@ func ParseTimestamptz(s string, env *Env) (int64, error) {
 	if d.special != isNormal {
 		return d.timestamp(s)
 	}
-	days, ok := d.days()
-	if !ok || days > endTimestamp/usecPerDay {
+	// A zone west of Greenwich shows the first instant on the day before the first.
+	days, _ := d.days()
+	if days < minDate-1 || days > endTimestamp/usecPerDay {
 		return 0, sqlerr.Newf(sqlerr.DatetimeFieldOverflow, "timestamp out of range: \"%s\"", s)
 	}
 	local := days*usecPerDay + d.clockMicros()

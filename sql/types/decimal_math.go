@@ -83,6 +83,24 @@ func (d Decimal) Sqrt() (Decimal, error) {
 	return checked(&c, scale)
 }
 
+// expApd sets r to e^x with a number of significant digits. The series of apd gives up beyond a
+// thousand terms; for many digits it gets a smaller argument, e^x = (e^(x/10^k))^(10^k).
+func expApd(r, x *apd.Decimal, digits int) error {
+	if digits < 1500 {
+		_, err := apdContext(digits).Exp(r, x)
+		return err
+	}
+	const k = 8
+	ctx := apdContext(digits + 2*k)
+	small := apd.Decimal{Form: x.Form, Negative: x.Negative, Exponent: x.Exponent - k}
+	small.Coeff.Set(&x.Coeff)
+	if _, err := ctx.Exp(r, &small); err != nil {
+		return err
+	}
+	_, err := ctx.Pow(r, r, apd.New(pow10[k], 0))
+	return err
+}
+
 // Exp gives e to the power of d.
 func (d Decimal) Exp() (Decimal, error) {
 	switch d.form {
@@ -101,7 +119,7 @@ func (d Decimal) Exp() (Decimal, error) {
 		return Decimal{scale: int16(scale)}, nil
 	}
 	var r apd.Decimal
-	if _, err := apdContext(scale+max(int(x*log10e), 0)+2).Exp(&r, d.toApd()); err != nil {
+	if err := expApd(&r, d.toApd(), scale+max(int(x*log10e), 0)+2); err != nil {
 		return Decimal{}, errNumericOverflow
 	}
 	return fromApd(&r, scale)
@@ -294,7 +312,7 @@ func (d Decimal) Power(e Decimal) (Decimal, error) {
 		return Decimal{}, errNumericOverflow
 	}
 	var r apd.Decimal
-	if _, err := apdContext(digits).Exp(&r, &prod); err != nil {
+	if err := expApd(&r, &prod, digits); err != nil {
 		return Decimal{}, errNumericOverflow
 	}
 	r.Negative = neg
