@@ -1,6 +1,8 @@
 package pgwire
 
 import (
+	"encoding/binary"
+
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
@@ -19,15 +21,11 @@ func (c *conn) parse(body []byte) {
 	cur := cursor{b: body}
 	name := string(cur.text())
 	sql := string(cur.text())
-	n := cur.int16()
 	var oids []uint32
-	if n > 0 && len(cur.b) >= 4*n {
-		oids = make([]uint32, n)
-	}
-	for i := 0; i < n && cur.err == nil; i++ {
-		oid := uint32(cur.int32())
-		if cur.err == nil {
-			oids[i] = oid
+	if list := cur.take(4 * cur.int16()); len(list) > 0 {
+		oids = make([]uint32, 0, len(list)/4)
+		for ; len(list) > 0; list = list[4:] {
+			oids = append(oids, binary.BigEndian.Uint32(list))
 		}
 	}
 	if err := cur.end(); err != nil {
