@@ -96,6 +96,8 @@ type Env struct {
 	Now time.Time
 	// User and Database of the session.
 	User, Database string
+	// Names resolves the names of regclass and its kin; nil knows types only.
+	Names types.ObjectNames
 }
 
 // ErrNoData is returned by a Reader that has nothing now; io.EOF when it never will have.

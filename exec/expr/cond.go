@@ -151,6 +151,9 @@ type coalesce struct {
 }
 
 func newCoalesce(t types.Type, args []node) node {
+	if len(args) == 1 {
+		return newRelabel(t, args[0])
+	}
 	n := &coalesce{nodeInfo: infoOf(t, args...), args: args}
 	n.out.Type = t
 	return n

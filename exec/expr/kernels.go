@@ -15,16 +15,28 @@ type factory func(c *compiler, call *scalar.Call, args []node) (node, error)
 // table maps IDs to kernels.
 type table map[string]factory
 
-// kernels gives the kernels of every function of the default registry. It is made once.
-var kernels = sync.OnceValue(func() table {
+// builtin holds the kernels, made when first needed and never changed.
+var builtin struct {
+	once    sync.Once
+	kernels table
+}
+
+// kernels gives the kernels of every function of the default registry.
+func kernels() table {
+	builtin.once.Do(func() { builtin.kernels = makeKernels() })
+	return builtin.kernels
+}
+
+func makeKernels() table {
 	t := table{}
 	for _, add := range []func(table){
-		addIntKernels, addFloatKernels, addNumericKernels, addCompareKernels,
+		addIntKernels, addFloatKernels, addNumericKernels, addCompareKernels, addCastKernels,
+		addTextKernels, addBytesKernels, addLikeKernels,
 	} {
 		add(t)
 	}
 	return t
-})
+}
 
 // add enters a kernel; two for one ID are a broken invariant.
 func (t table) add(id string, f factory) {

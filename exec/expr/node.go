@@ -34,6 +34,21 @@ type state struct {
 	rowError func(error) error
 	// failed has the rows that were reported.
 	failed vec.Bitmap
+	// text is env for package types, made of textOf.
+	text   types.Env
+	textOf *exec.Env
+}
+
+// tenv gives the environment of text forms.
+func (st *state) tenv() *types.Env {
+	if st.env != nil && st.textOf != st.env {
+		st.textOf = st.env
+		st.text = types.Env{TimeZone: st.env.Location, Names: st.env.Names}
+	}
+	if st.env != nil {
+		st.text.Now = types.FromGoTime(st.env.Now)
+	}
+	return &st.text
 }
 
 func (st *state) begin(env *exec.Env, rowError func(error) error, in *vec.Chunk) {
@@ -75,13 +90,46 @@ func (st *state) rows(sel []int32, f func(i int) error) error {
 	return nil
 }
 
-// column reads a column of the chunk.
+// column reads a column of the chunk. The type of the node may be another one of the same
+// representation; then out is a view with that type.
 type column struct {
 	nodeInfo
 	index int
+	out   vec.Vector
 }
 
-func (c *column) eval(st *state, _ []int32) (*vec.Vector, error) { return st.in.Cols[c.index], nil }
+func (c *column) eval(st *state, _ []int32) (*vec.Vector, error) {
+	v := st.in.Cols[c.index]
+	if v.Type.Kind != c.typ.Kind {
+		c.out = *v
+		c.out.Type = c.typ
+		return &c.out, nil
+	}
+	return v, nil
+}
+
+// relabel gives the values of x another type of the same representation.
+type relabel struct {
+	nodeInfo
+	x   node
+	out vec.Vector
+}
+
+func newRelabel(t types.Type, x node) node {
+	n := &relabel{nodeInfo: *x.info(), x: x}
+	n.typ = t
+	return n
+}
+
+func (n *relabel) eval(st *state, sel []int32) (*vec.Vector, error) {
+	v, err := n.x.eval(st, sel)
+	if err != nil {
+		return nil, err
+	}
+	n.out = *v
+	n.out.Type = n.typ
+	return &n.out, nil
+}
 
 // constant is the same value for every row. all is as long as the longest chunk seen; out is the
 // part that the present chunk needs.

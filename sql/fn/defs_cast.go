@@ -26,8 +26,8 @@ regclass: int4 a, int8 a=, oid i=
 regtype: int4 a, int8 a=, oid i=
 regproc: int4 a, int8 a=, oid i=
 regnamespace: int4 a, int8 a=, oid i=
-text: char a, name i, varchar i=, bpchar i=
-varchar: char a, name i, text i=, bpchar i=
+text: char a, name i, varchar i=, bpchar i=, regclass i!s
+varchar: char a, name i, text i=, bpchar i=, regclass i!s
 bpchar: char a, name i, text i, varchar i
 date: timestamp i!, timestamptz i!s
 time: interval i
@@ -37,17 +37,18 @@ interval: time a
 jsonb: bool e!, int2 e!, int4 e!, int8 e!, float4 e!, float8 e!, numeric e!
 `
 
-// ioKinds are the types with a cast to and from text through their text form. The reg* types
-// need the catalog for it, which is not this package's.
+// ioKinds are the types with a cast to and from text through their text form.
 var ioKinds = []types.Kind{
 	types.Bool, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric,
 	types.Bytea, types.Date, types.Time, types.Timestamp, types.Timestamptz, types.Interval,
-	types.UUID, types.Jsonb, types.Oid,
+	types.UUID, types.Jsonb, types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace,
 }
 
-// stableText has the types whose text form depends on the session's time zone or on the day.
+// stableText has the types whose text form depends on the session's time zone or on the day,
+// or on the catalog.
 var stableText = map[types.Kind]bool{
 	types.Date: true, types.Time: true, types.Timestamp: true, types.Timestamptz: true,
+	types.Regclass: true, types.Regtype: true, types.Regproc: true, types.Regnamespace: true,
 }
 
 // modKinds are the types with a modifier that changes values.
@@ -70,9 +71,11 @@ func (r *Registry) addCasts() {
 	for _, k := range ioKinds {
 		t := types.T(k)
 		if _, ok := r.casts[castKey{k, types.Text}]; !ok {
-			r.addCastFunc(castID(k, types.Text), t, text, false, false)
+			r.addCastFunc(castID(k, types.Text), t, text, false, k == types.Timestamptz || k.IsReg())
 		}
-		r.addCastFunc(castID(types.Text, k), text, t, true, stableText[k])
+		if _, ok := r.casts[castKey{types.Text, k}]; !ok {
+			r.addCastFunc(castID(types.Text, k), text, t, true, stableText[k])
+		}
 	}
 	for _, k := range modKinds {
 		id := "mod(" + k.Name() + ")"
