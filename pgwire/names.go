@@ -120,7 +120,10 @@ func (n *names) addPortal(name []byte, e portalEntry) {
 		n.portal, n.portalInUse = e, true
 		return
 	}
-	n.portals[string(name)] = &e
+	// Not &e, which would move e to the heap for the unnamed portal too.
+	named := new(portalEntry)
+	*named = e
+	n.portals[string(name)] = named
 }
 
 // dropPortal closes a portal; it reports false if there is none.
