@@ -286,3 +286,12 @@ func (r *reader) Close() error {
 	}
 	return nil
 }
+
+// Source gives one table of the history as a source with one split and no rate limit.
+func (g *Generator) Source(k Kind) exec.Source {
+	s := &source{gen: g, kind: k, splits: 1, clock: connector.WallClock()}
+	if err := s.setColumns(nil); err != nil {
+		panic(err) // without a list of columns there is nothing to refuse
+	}
+	return s
+}

@@ -1,0 +1,144 @@
+// Package byhand answers the Nexmark queries without a database: for each query the shortest honest
+// Go program with loops and maps that computes the same final answer from the same events, reading only
+// the columns that it needs. It is the yardstick of the benchmark: the oracle for what Weir must
+// answer, and the limit for how fast.
+//
+// The programs know the schema (ids are unique) but not the generator: they would be right for events in
+// any order. They keep nothing for later changes, handle no retractions and write nothing down.
+package byhand
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/weirdb/weir/connector/blackhole"
+	"github.com/weirdb/weir/connector/nexmark"
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// Result is the final answer of a query.
+type Result struct {
+	// Schema is the columns of the query.
+	Schema []exec.Column
+	// Checksum describes the rows as blackhole.Sink does, so that it can be compared with a sink's, or
+	// with that of a view's rows put through blackhole.Adder.
+	Checksum blackhole.Checksum
+	// Rows is the answer in no particular order; nil for the queries that pass most of their input on
+	// (q0, q1 and q2), which have the Checksum only.
+	Rows *vec.Chunk
+}
+
+// Text gives the rows as sorted lines (vec.FormatRow), to show where two answers differ.
+func (r *Result) Text() []string {
+	if r.Rows == nil {
+		return nil
+	}
+	lines := make([]string, r.Rows.Len())
+	for i := range lines {
+		lines[i] = vec.FormatRow(r.Rows, i)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Options choose the history.
+type Options struct {
+	Settings nexmark.Settings
+	// Checksum computes Result.Checksum.Sum for the queries that pass their input on as well; without
+	// it they only count, as a sink without the option checksum does.
+	Checksum bool
+}
+
+// Query is one of the programs.
+type Query struct {
+	Name string
+	run  func(*history) *Result
+}
+
+// Queries lists the programs.
+func Queries() []Query {
+	return []Query{
+		{"q0", q0}, {"q1", q1}, {"q2", q2}, {"q3", q3}, {"q4", q4}, {"q5", q5}, {"q7", q7}, {"q8", q8},
+	}
+}
+
+// Run answers one query.
+func Run(name string, o Options) (*Result, error) {
+	for _, q := range Queries() {
+		if q.Name == name {
+			h := &history{gen: nexmark.NewGenerator(o.Settings), checksum: o.Checksum}
+			r := q.run(h)
+			return r, h.err
+		}
+	}
+	return nil, fmt.Errorf("no program for query %q", name)
+}
+
+// history is the events, and the first error in reading them.
+type history struct {
+	gen      *nexmark.Generator
+	checksum bool
+	err      error
+}
+
+// scan calls f with all events of a kind, some at a time, in columns; only cols are filled.
+func (h *history) scan(k nexmark.Kind, f func(c *vec.Chunk), cols ...int) {
+	src := h.gen.Source(k)
+	r, err := src.Open(context.Background(), 0, nil, cols)
+	if err != nil {
+		h.err = errors.Join(h.err, err)
+		return
+	}
+	c := vec.NewChunk(typesOf(src.Columns()), 0)
+	for {
+		c.Reset()
+		if _, err := r.Next(c, vec.ChunkSize); err != nil {
+			if err != io.EOF {
+				h.err = errors.Join(h.err, err)
+			}
+			break
+		}
+		f(c)
+	}
+	h.err = errors.Join(h.err, r.Close())
+}
+
+func typesOf(cols []exec.Column) []types.Type {
+	ts := make([]types.Type, len(cols))
+	for i, c := range cols {
+		ts[i] = c.Type
+	}
+	return ts
+}
+
+// col makes a column of a result.
+func col(name string, k types.Kind) exec.Column { return exec.Column{Name: name, Type: types.T(k)} }
+
+// output makes the empty rows of a result.
+func output(cols ...exec.Column) *Result {
+	return &Result{Schema: cols, Rows: vec.NewChunk(typesOf(cols), 0)}
+}
+
+// done completes a result with rows.
+func (r *Result) done() *Result {
+	var a blackhole.Adder
+	a.Add(r.Rows)
+	r.Checksum = a.Checksum
+	return r
+}
+
+const second = 1_000_000
+
+// windowOf gives the start of the tumbling window of a size in microseconds.
+func windowOf(t, size int64) int64 {
+	m := t % size
+	if m < 0 {
+		m += size
+	}
+	return t - m
+}

@@ -1,0 +1,125 @@
+package byhand
+
+import (
+	"github.com/weirdb/weir/connector/nexmark"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// q5: the auctions with the most bids in windows of 10 seconds that begin every 2 seconds. Bids are
+// counted in panes of 2 seconds; a window is five panes.
+func q5(h *history) *Result {
+	const slide, panesPerWindow = 2 * second, 5
+	panes := map[int64]map[int64]int64{} // pane, auction: number of bids
+	var pane map[int64]int64
+	at := int64(-1)
+	h.scan(nexmark.Bid, func(c *vec.Chunk) {
+		times := c.Cols[nexmark.BidDateTime].Int
+		for i, auction := range c.Cols[nexmark.BidAuction].Int {
+			if w := windowOf(times[i], slide); w != at {
+				at = w
+				if pane = panes[w]; pane == nil {
+					pane = map[int64]int64{}
+					panes[w] = pane
+				}
+			}
+			pane[auction]++
+		}
+	}, nexmark.BidAuction, nexmark.BidDateTime)
+	r := output(col("auction", types.Int8), col("num", types.Int8))
+	counts := map[int64]int64{}
+	done := map[int64]bool{}
+	for first := range panes {
+		for back := range int64(panesPerWindow) {
+			start := first - back*slide
+			if done[start] {
+				continue
+			}
+			done[start] = true
+			clear(counts)
+			most := int64(0)
+			for p := range int64(panesPerWindow) {
+				for auction, n := range panes[start+p*slide] {
+					counts[auction] += n
+					most = max(most, counts[auction])
+				}
+			}
+			for auction, n := range counts {
+				if n == most {
+					r.Rows.AppendRow([]types.Datum{types.DInt(auction), types.DInt(n)}, 1)
+				}
+			}
+		}
+	}
+	return r.done()
+}
+
+// q7: the highest bids of each window of 10 seconds, which includes the bids at its end that are as
+// high.
+func q7(h *history) *Result {
+	const size = 10 * second
+	type bid struct {
+		auction, price, bidder, time int64
+		extra                        string
+	}
+	type window struct {
+		most  int64 // of the bids before the end
+		bids  []bid // those before the end that are as high as most
+		atEnd []bid // all at the end
+	}
+	windows := map[int64]*window{}
+	get := func(start int64) *window {
+		w := windows[start]
+		if w == nil {
+			w = &window{most: -1}
+			windows[start] = w
+		}
+		return w
+	}
+	var w *window
+	at := int64(-1)
+	h.scan(nexmark.Bid, func(c *vec.Chunk) {
+		times := c.Cols[nexmark.BidDateTime].Int
+		for i, price := range c.Cols[nexmark.BidPrice].Int {
+			start := windowOf(times[i], size)
+			if start != at {
+				at, w = start, get(start)
+			}
+			if price < w.most && times[i] != start {
+				continue
+			}
+			b := bid{
+				c.Cols[nexmark.BidAuction].Int[i], price, c.Cols[nexmark.BidBidder].Int[i], times[i],
+				c.Cols[nexmark.BidExtra].Str[i],
+			}
+			if price > w.most {
+				w.most, w.bids = price, w.bids[:0]
+			}
+			if price == w.most {
+				w.bids = append(w.bids, b)
+			}
+			if times[i] == start {
+				before := get(start - size)
+				before.atEnd = append(before.atEnd, b)
+			}
+		}
+	}, nexmark.BidAuction, nexmark.BidPrice, nexmark.BidBidder, nexmark.BidDateTime, nexmark.BidExtra)
+	r := output(col("auction", types.Int8), col("price", types.Int8), col("bidder", types.Int8),
+		col("date_time", types.Timestamp), col("extra", types.Text))
+	emit := func(b bid) {
+		r.Rows.AppendRow([]types.Datum{
+			types.DInt(b.auction), types.DInt(b.price), types.DInt(b.bidder), types.DInt(b.time), types.DStr(b.extra),
+		}, 1)
+	}
+	for _, w := range windows {
+		for _, b := range w.bids {
+			emit(b)
+		}
+		for _, b := range w.atEnd {
+			if b.price == w.most {
+				emit(b)
+			}
+		}
+	}
+	return r.done()
+}

@@ -1,0 +1,3 @@
+-- Currency conversion: one expression a row.
+SELECT auction, bidder, 0.908 * price AS price, date_time, extra
+FROM bid

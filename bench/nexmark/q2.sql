@@ -1,0 +1,4 @@
+-- Selection: bids for certain auctions.
+SELECT auction, price
+FROM bid
+WHERE auction % 123 = 0
