@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // engineError is an error after which Pebble cannot go on. Pebble reports it to its logger and
@@ -72,9 +74,37 @@ func eventListener(log *slog.Logger) *pebble.EventListener {
 	}
 }
 
+// markerFS makes the order of Pebble's directory changes durable where it matters. Pebble switches
+// to a new manifest by creating a file, creating a marker that names it, removing the old marker
+// and then syncing the directory, once. A file system that keeps any subset of unsynced directory
+// changes may lose the manifest or both markers. So the directory is synced before and after a
+// marker is created; that is rare.
+type markerFS struct{ vfs.FS }
+
+func (fs markerFS) Unwrap() vfs.FS { return fs.FS }
+
+func (fs markerFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if !strings.HasPrefix(fs.PathBase(name), "marker.") {
+		return fs.FS.Create(name, category)
+	}
+	dir := fs.PathDir(name)
+	if err := syncDir(fs.FS, dir); err != nil {
+		return nil, err
+	}
+	f, err := fs.FS.Create(name, category)
+	if err != nil {
+		return nil, err
+	}
+	if err := syncDir(fs.FS, dir); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 func openPebble(s *Store) (*pebble.DB, error) {
 	opts := &pebble.Options{
-		FS:                          s.cfg.FS,
+		FS:                          markerFS{s.cfg.FS},
 		Logger:                      engineLogger{s},
 		EventListener:               eventListener(s.cfg.Logger),
 		FormatMajorVersion:          pebble.FormatNewest,

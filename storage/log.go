@@ -513,9 +513,10 @@ func (l *Log) rotate() error {
 // create makes a segment with its header and the blocks that no sync has covered. It gets its
 // name once it is durable, so that a segment always has a header, and a failed attempt leaves
 // the segment that it was to supersede.
-func (l *Log) create(h segHeader) (f vfs.File, off int64, err error) {
+func (l *Log) create(h segHeader) (_ vfs.File, off int64, err error) {
 	tmp := l.path(h.first) + tmpSuffix
-	if f, err = l.cfg.fs.Create(tmp, vfs.WriteCategoryUnspecified); err != nil {
+	f, err := l.cfg.fs.Create(tmp, vfs.WriteCategoryUnspecified)
+	if err != nil {
 		return nil, 0, err
 	}
 	defer func() {

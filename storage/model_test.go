@@ -94,6 +94,9 @@ type driver struct {
 	state map[TableID]*StateTable
 	snaps []*Snapshot
 	next  TableID
+	// beforeCommit and afterCommit, if not nil, are told what is being committed.
+	beforeCommit func(c *Commit, becomes ckpt)
+	afterCommit  func()
 }
 
 func newDriver(t *testing.T, seed int64, fs vfs.FS) *driver {
@@ -235,8 +238,14 @@ func (d *driver) commit() error {
 	if c.Epoch > d.s.Completed() {
 		d.s.SetCompleted(c.Epoch)
 	}
+	if d.beforeCommit != nil {
+		d.beforeCommit(&c, d.m.sealed[n-1])
+	}
 	if err := d.s.Commit(context.Background(), c); err != nil {
 		return err
+	}
+	if d.afterCommit != nil {
+		d.afterCommit()
 	}
 	d.m.committed = d.m.sealed[n-1]
 	d.m.sealed = slices.Delete(d.m.sealed, 0, n)

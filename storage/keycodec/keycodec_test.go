@@ -314,8 +314,10 @@ func FuzzDecode(f *testing.F) {
 
 func BenchmarkAppend(b *testing.B) {
 	vals := map[string]func(dst []byte) []byte{
-		"int":     func(dst []byte) []byte { return AppendInt(dst, 12345678, false) },
-		"string":  func(dst []byte) []byte { return AppendString(dst, "https://www.example.com/some/item.htm?query=1", false) },
+		"int": func(dst []byte) []byte { return AppendInt(dst, 12345678, false) },
+		"string": func(dst []byte) []byte {
+			return AppendString(dst, "https://www.example.com/some/item.htm?query=1", false)
+		},
 		"decimal": func(dst []byte) []byte { return AppendDecimal(dst, types.NewDecimal(1234567, 2), false) },
 		"span":    func(dst []byte) []byte { return AppendSpan(dst, types.Span{Days: 3}, false) },
 	}
