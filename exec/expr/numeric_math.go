@@ -80,16 +80,10 @@ func sqrtDecimal(d types.Decimal) (types.Decimal, error) {
 	if d.Sign() < 0 {
 		return d, sqlerr.Newf(sqlerr.InvalidPowerArgument, "cannot take square root of a negative number")
 	}
-	sweight := -1
-	a := toApd(d)
+	// A zero counts as having weight 0.
+	a, sweight := toApd(d), 1
 	if !d.IsZero() {
-		if w := weight(a); w >= 0 {
-			sweight = (w+1)*4/2 - 1
-		} else {
-			sweight = 1 - (1-w)*4/2
-		}
-	} else {
-		sweight = 1
+		sweight = (weight(a)+1)*2 - 1
 	}
 	scale := bound(minSigDigits-sweight, d)
 	var x apd.Decimal
