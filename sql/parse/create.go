@@ -29,11 +29,10 @@ func (p *parser) create() ast.Statement {
 		return p.createSink(pos)
 	case p.isWord("schema"):
 		return p.createSchema(pos)
-	case p.isWord("index"), p.isWords("unique", "index"):
+	case p.isWord("index"), p.isWord("unique"):
 		return p.createIndex(pos)
-	case p.isWord("table"), p.isWords("temp", "table"), p.isWords("temporary", "table"), p.isWords("unlogged", "table"),
-		p.isWords("local", "temp", "table"), p.isWords("local", "temporary", "table"),
-		p.isWords("global", "temp", "table"), p.isWords("global", "temporary", "table"):
+	case p.isWord("table"), p.isWord("unlogged"), p.isWord("local"), p.isWord("global"),
+		(p.isWord("temp") || p.isWord("temporary")) && !isWord(p.peek(1), "sequence"):
 		return p.createTable(pos)
 	}
 	t := p.tok()
@@ -77,12 +76,15 @@ func (p *parser) ifNotExists() bool {
 // createTable reads CREATE TABLE; the current token is TABLE or what stands before it.
 func (p *parser) createTable(pos int) ast.Statement {
 	c := &ast.CreateTable{Pos: pos}
-	for !p.acceptWord("table") {
-		if p.isWord("temp") || p.isWord("temporary") {
-			c.Temporary = true
-		}
-		p.next()
+	local := p.acceptAnyOf("local", "global") != ""
+	c.Temporary = p.acceptAnyOf("temp", "temporary") != ""
+	if local && !c.Temporary {
+		p.unexpected()
 	}
+	if !c.Temporary {
+		p.acceptWord("unlogged")
+	}
+	p.expectWord("table")
 	c.IfNotExists = p.ifNotExists()
 	c.Name = p.relationName()
 	switch {
@@ -91,12 +93,14 @@ func (p *parser) createTable(pos int) ast.Statement {
 	case p.isWord("of"):
 		return p.unsupportedClause(pos, "CREATE TABLE ... OF")
 	}
-	if p.isSelf("(") && !p.columnNamesOnly() {
-		p.tableElements(&c.Columns, &c.Constraints, &c.Watermark)
-	} else if p.isSelf("(") {
+	elements, names := p.isSelf("("), p.columnNamesOnly()
+	switch {
+	case names:
 		for _, n := range p.nameList() {
 			c.Columns = append(c.Columns, ast.ColumnDef{Name: n, Pos: c.Name.Pos})
 		}
+	case elements:
+		p.tableElements(&c.Columns, &c.Constraints, &c.Watermark)
 	}
 	for p.err == nil {
 		switch {
@@ -111,11 +115,10 @@ func (p *parser) createTable(pos int) ast.Statement {
 		case p.acceptWords("append", "only"):
 			c.AppendOnly = true
 			continue
-		case p.isWord("with") && isSelf(p.peek(1), "("):
-			p.next()
+		case p.acceptWord("with"):
 			c.Options = p.withOptions()
 			continue
-		case p.acceptWords("without", "oids"):
+		case p.acceptPhrase("without", "oids"):
 			continue
 		case p.isWords("on", "commit"):
 			return p.unsupportedClause(pos, "CREATE TABLE ... ON COMMIT")
@@ -143,9 +146,8 @@ func (p *parser) createTable(pos int) ast.Statement {
 			}
 			p.expectWord("data")
 		}
-	} else if p.err == nil && c.Columns == nil && c.Constraints == nil && c.Watermark == nil && c.Options == nil &&
-		!isSelf(&p.toks[p.i-1], ")") {
-		p.unexpected()
+	} else if names || !elements && c.Options == nil {
+		p.unexpected() // AS must follow
 	}
 	return c
 }
@@ -156,20 +158,10 @@ func (p *parser) unsupportedClause(pos int, name string) ast.Statement {
 	return &ast.Unsupported{Name: name, Pos: pos}
 }
 
-// columnNamesOnly tells whether the parentheses that open here hold names only: those of CREATE
-// TABLE t (a, b) AS.
+// columnNamesOnly tells whether parentheses open here and hold names only: those of CREATE TABLE
+// t (a, b) AS.
 func (p *parser) columnNamesOnly() bool {
-	for n := 1; ; n += 2 {
-		if !isColID(p.peek(n)) {
-			return false
-		}
-		if isSelf(p.peek(n+1), ")") {
-			return true
-		}
-		if !isSelf(p.peek(n+1), ",") {
-			return false
-		}
-	}
+	return p.isSelf("(") && isColID(p.peek(1)) && (isSelf(p.peek(2), ")") || isSelf(p.peek(2), ","))
 }
 
 // tableElements reads "(column or constraint, ...)", which may be empty.
@@ -265,7 +257,8 @@ func (p *parser) columnConstraint() (c ast.ColumnConstraint, ok bool) {
 		c.Name = p.colID()
 	}
 	switch {
-	case p.acceptWords("not", "null"):
+	case p.isWord("not") && !isWord(p.peek(1), "deferrable"):
+		p.expectWord("not", "null")
 		c.Kind = ast.ConNotNull
 	case p.acceptWord("null"):
 		c.Kind = ast.ConNull
@@ -289,7 +282,7 @@ func (p *parser) columnConstraint() (c ast.ColumnConstraint, ok bool) {
 		c.Kind = ast.ConDefault
 		// b_expr: NOT NULL and the like behind it are constraints, not operators.
 		start := p.pos()
-		f := p.exprPrec(precIs, true)
+		f := p.exprPrec(precIs, modeRestricted)
 		if p.err == nil {
 			c.Expr = p.decodeExpr(f)
 		}
@@ -403,7 +396,8 @@ func (p *parser) references() *ast.References {
 			} else if w != "simple" {
 				p.unsupported(pos, "MATCH "+upper(w))
 			}
-		case p.acceptWords("on", "delete"):
+		case p.isWord("on") && !isWord(p.peek(1), "update"):
+			p.expectWord("on", "delete")
 			r.OnDelete = p.referentialAction()
 		case p.acceptWords("on", "update"):
 			r.OnUpdate = p.referentialAction()
@@ -631,6 +625,7 @@ func (p *parser) createIndex(pos int) ast.Statement {
 		p.next()
 	}
 	c.Table = p.relationName()
+	p.acceptSelf("*")
 	if p.acceptWord("using") {
 		method := p.tok()
 		p.colID()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/parse/lex"
+	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 // objectKinds are the kinds of objects that Weir has, by their words.
@@ -97,7 +98,7 @@ func (p *parser) drop() ast.Statement {
 	if kind == ast.KindDatabase {
 		p.acceptWord("with")
 		if p.isSelf("(") {
-			p.utilityOptions()
+			p.utilityOptions(true)
 		}
 		return d
 	}
@@ -216,8 +217,6 @@ func (p *parser) comment() ast.Statement {
 		if n := len(c.Name.Parts); n > 1 {
 			c.Column = c.Name.Parts[n-1]
 			c.Name.Parts = c.Name.Parts[:n-1]
-		} else if p.err == nil {
-			p.failf("42601", c.Name.Pos, "column name must be qualified")
 		}
 	} else {
 		kind, ok := p.objectKind()
@@ -233,11 +232,13 @@ func (p *parser) comment() ast.Statement {
 		c.Name = p.relationName()
 	}
 	p.expectWord("is")
-	if p.acceptWord("null") {
-		return c
+	if !p.acceptWord("null") {
+		s := p.stringLit()
+		c.Text = &s
 	}
-	s := p.stringLit()
-	c.Text = &s
+	if c.Kind == ast.KindColumn && c.Column == "" && p.err == nil {
+		p.failf(sqlerr.SyntaxError, sqlerr.NoPos, "column name must be qualified")
+	}
 	return c
 }
 
@@ -287,7 +288,7 @@ func (p *parser) copy() ast.Statement {
 	}
 	withWord := p.acceptWord("with")
 	if p.isSelf("(") {
-		c.Options = append(c.Options, p.utilityOptions()...)
+		c.Options = append(c.Options, p.utilityOptions(true)...)
 	} else {
 		n := len(c.Options)
 		c.Options = append(c.Options, p.oldCopyOptions()...)
@@ -296,12 +297,12 @@ func (p *parser) copy() ast.Statement {
 		}
 	}
 	if p.isWord("where") {
-		if c.To {
-			p.unexpected()
-			return c
-		}
+		pos := p.pos()
 		p.next()
 		c.Where = p.parseExpr()
+		if c.To && p.err == nil {
+			p.failf(sqlerr.SyntaxError, pos, "WHERE clause not allowed with COPY TO")
+		}
 	}
 	return c
 }

@@ -132,7 +132,7 @@ func (p *parser) insert(with frag, pos int) frag {
 	}
 	parts := auxParts{with: with}
 	a := &auxCell{}
-	if p.isWords("on", "conflict") {
+	if p.isWord("on") {
 		parts.conflict = p.onConflict(a)
 	}
 	p.returning(a, &parts)
@@ -169,13 +169,9 @@ func (p *parser) insertValues() frag {
 
 // parenStartsQuery tells whether the parentheses that open here hold a query.
 func (p *parser) parenStartsQuery() bool {
-	n := 1
-	for isSelf(p.peek(n), "(") {
-		n++
-	}
-	t := p.peek(n)
-	return isWord(t, "select") || isWord(t, "with") || isWord(t, "table") ||
-		isWord(t, "values") && isSelf(p.peek(n+1), "(")
+	t := p.peek(1)
+	return isSelf(t, "(") || isWord(t, "select") || isWord(t, "with") || isWord(t, "table") ||
+		isWord(t, "values") && isSelf(p.peek(2), "(")
 }
 
 // columnTargets reads "(a, b, ...)".
@@ -225,9 +221,7 @@ func (p *parser) onConflict(a *auxCell) []frag {
 			ops = append(ops, p.expr())
 			a.where = true
 		}
-	case p.isWords("on", "constraint"):
-		p.next()
-		p.next()
+	case p.acceptPhrase("on", "constraint"):
 		oc.Constraint = p.colID()
 	}
 	p.expectWord("do")

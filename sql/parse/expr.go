@@ -28,48 +28,68 @@ const (
 
 func nonAssoc(prec int) bool { return prec == precIs || prec == precCompare || prec == precLike }
 
-// expr is PostgreSQL's a_expr.
-func (p *parser) expr() frag { return p.exprPrec(precOr, false) }
+// mode says which operators an expression may have.
+type mode uint8
 
-// exprPrec reads an expression whose infix operators bind at least as tight as least. With
-// restricted set it is b_expr, which has no logical operators, LIKE, BETWEEN, IN and so on.
-func (p *parser) exprPrec(least int, restricted bool) frag {
+const (
+	// modeFull is a_expr.
+	modeFull mode = iota
+	// modeRestricted is b_expr, which has no logical operators, LIKE, BETWEEN, IN and so on.
+	modeRestricted
+	// modeTarget is a_expr in a select list, where an operator that is a word and ends the item is
+	// its label: SELECT a AND FROM t.
+	modeTarget
+)
+
+// expr is PostgreSQL's a_expr.
+func (p *parser) expr() frag { return p.exprPrec(precOr, modeFull) }
+
+// exprPrec reads an expression whose infix operators bind at least as tight as least.
+func (p *parser) exprPrec(least int, m mode) frag {
 	p.enter()
-	f := p.infix(p.prefix(restricted), least, restricted)
+	f := p.infix(p.prefix(m.operand()), least, m)
 	p.leave()
 	return f
 }
 
+// operand is the mode of the operands of an expression.
+func (m mode) operand() mode {
+	if m == modeTarget {
+		return modeFull
+	}
+	return m
+}
+
 // prefix reads an operand with its prefix operators.
-func (p *parser) prefix(restricted bool) frag {
+func (p *parser) prefix(m mode) frag {
 	t := p.tok()
 	switch {
 	case isSelf(t, "-"), isSelf(t, "+"):
 		p.next()
-		x := p.exprPrec(precSign+1, restricted)
+		x := p.exprPrec(precSign+1, m)
 		if t.Text == "-" {
 			return p.compound(p.out.textAt(t.Pos, "-"), p.out.parens(x))
 		}
 		return p.marker(t.Pos, &ast.Unary{P: at(t), Op: t.Text}, x)
 	case t.Kind == lex.Op, t.Kind == lex.Keyword && t.Text == "operator" && isSelf(p.peek(1), "("):
 		schema, op := p.operator()
-		x := p.exprPrec(precOp+1, restricted)
+		x := p.exprPrec(precOp+1, m)
 		return p.marker(t.Pos, &ast.Unary{P: at(t), Schema: schema, Op: op}, x)
-	case t.Kind != lex.Keyword || restricted:
+	case t.Kind != lex.Keyword || m == modeRestricted:
 	case t.Text == "not":
 		p.next()
-		x := p.exprPrec(precNot+1, false)
+		x := p.exprPrec(precNot+1, modeFull)
 		return p.compound(p.out.textAt(t.Pos, "NOT "), p.out.parens(x))
 	case t.Text == "default":
 		p.next()
 		return p.marker(t.Pos, &ast.Default{P: at(t)})
 	}
-	return p.primary(restricted)
+	return p.primary(m)
 }
 
 // infixPrec gives the precedence of the infix or postfix operator at the current token, or
 // precNone if there is none.
-func (p *parser) infixPrec(restricted bool) int {
+func (p *parser) infixPrec(m mode) int {
 	t := p.tok()
 	switch t.Kind {
 	case lex.Op:
@@ -94,14 +114,11 @@ func (p *parser) infixPrec(restricted bool) int {
 	}
 	switch t.Text {
 	case "operator":
-		if isSelf(p.peek(1), "(") {
-			return precOp
-		}
-		return precNone
+		return precOp
 	case "is":
 		return precIs
 	}
-	if restricted {
+	if m == modeRestricted {
 		return precNone
 	}
 	switch t.Text {
@@ -124,9 +141,7 @@ func (p *parser) infixPrec(restricted bool) int {
 			return precLike
 		}
 	case "at":
-		if isWord(p.peek(1), "time") {
-			return precAt
-		}
+		return precAt
 	case "collate":
 		return precCollate
 	}
@@ -134,17 +149,17 @@ func (p *parser) infixPrec(restricted bool) int {
 }
 
 // infix continues an expression behind its first operand.
-func (p *parser) infix(left frag, least int, restricted bool) frag {
+func (p *parser) infix(left frag, least int, m mode) frag {
 	for p.err == nil {
-		prec := p.infixPrec(restricted)
-		if prec == precNone || prec < least {
+		prec := p.infixPrec(m)
+		if prec == precNone || prec < least || m == modeTarget && p.isLabel() {
 			break
 		}
 		var open bool
-		left, open = p.infixOne(left, prec, restricted)
+		left, open = p.infixOne(left, prec, m)
 		// The right operand of an operator that does not associate may not be followed by
 		// another one of its level; a closed form such as IN (...) may.
-		if open && nonAssoc(prec) && p.infixPrec(restricted) == prec {
+		if open && nonAssoc(prec) && p.infixPrec(m) == prec {
 			p.unexpected()
 		}
 		if left.depth > depthLimit {
@@ -154,15 +169,22 @@ func (p *parser) infix(left frag, least int, restricted bool) frag {
 	return left
 }
 
+// isLabel tells whether the operator at the current token is a label, as it ends its select item.
+func (p *parser) isLabel() bool {
+	t := p.tok()
+	return t.Kind == lex.Keyword && t.Bare && (isSelf(p.peek(1), ",") || endsTargets(p.peek(1)))
+}
+
 // infixOne reads one infix or postfix operator and what is right of it. open tells whether it
 // ended with an operand, rather than with a word or a parenthesis.
-func (p *parser) infixOne(left frag, prec int, restricted bool) (f frag, open bool) {
+func (p *parser) infixOne(left frag, prec int, m mode) (f frag, open bool) {
 	t := p.tok()
+	m = m.operand()
 	switch prec {
 	case precOr, precAnd:
 		return p.logic(left, prec), true
 	case precIs:
-		return p.is(left, restricted)
+		return p.is(left, m)
 	case precLike:
 		return p.likeInBetween(left)
 	case precCast:
@@ -173,7 +195,7 @@ func (p *parser) infixOne(left frag, prec int, restricted bool) (f frag, open bo
 	case precAt:
 		p.next()
 		p.expectWord("time", "zone")
-		right := p.exprPrec(precAt+1, restricted)
+		right := p.exprPrec(precAt+1, m)
 		return p.marker(t.Pos, &ast.AtTimeZone{P: at(t)}, left, right), true
 	case precCollate:
 		p.next()
@@ -184,11 +206,11 @@ func (p *parser) infixOne(left frag, prec int, restricted bool) (f frag, open bo
 	// A binary operator, or one before ANY or ALL.
 	schema, op := p.operator()
 	if p.isWord("any") || p.isWord("some") || p.isWord("all") {
-		if !restricted {
+		if m != modeRestricted {
 			return p.anyAll(left, t, op), false
 		}
 	}
-	right := p.exprPrec(prec+1, restricted)
+	right := p.exprPrec(prec+1, m)
 	if schema == "" {
 		if native := nativeOp(op); native != "" {
 			return p.compound(p.out.operand(left), p.out.textAt(t.Pos, native), p.out.operand(right)), true
@@ -267,7 +289,7 @@ func (p *parser) logic(left frag, prec int) frag {
 	for p.isWord(word) {
 		ops = append(ops, p.pos())
 		p.next()
-		operands = append(operands, p.exprPrec(prec+1, false))
+		operands = append(operands, p.exprPrec(prec+1, modeFull))
 	}
 	if len(ops) > nativeLogic {
 		if prec == precOr {
@@ -285,7 +307,7 @@ func (p *parser) logic(left frag, prec int) frag {
 }
 
 // is reads what begins with IS, ISNULL or NOTNULL.
-func (p *parser) is(left frag, restricted bool) (f frag, open bool) {
+func (p *parser) is(left frag, m mode) (f frag, open bool) {
 	t := p.tok()
 	p.next()
 	native := func(s string) (frag, bool) {
@@ -309,11 +331,11 @@ func (p *parser) is(left frag, restricted bool) (f frag, open bool) {
 	case isWord(w, "distinct"):
 		p.next()
 		p.expectWord("from")
-		right := p.exprPrec(precIs+1, restricted)
+		right := p.exprPrec(precIs+1, m)
 		return p.marker(t.Pos, &ast.IsDistinct{P: at(t), Not: not}, left, right), true
 	case isWord(w, "document"):
 		p.unsupported(t.Pos, "IS DOCUMENT")
-	case restricted:
+	case m == modeRestricted:
 		p.unexpected()
 	case isWord(w, "null"):
 		return choose(" IS NULL", " IS NOT NULL")
@@ -324,13 +346,13 @@ func (p *parser) is(left frag, restricted bool) (f frag, open bool) {
 	case isWord(w, "unknown"):
 		p.next()
 		return p.marker(t.Pos, &ast.Is{P: at(t), What: ast.IsUnknown, Not: not}, left), false
-	case isWord(w, "normalized"), w.Kind == lex.Keyword && isNormalForm(w.Text) && isWord(p.peek(1), "normalized"):
+	case isWord(w, "normalized"), w.Kind == lex.Keyword && isNormalForm(w.Text):
 		args := []frag{left}
 		if w.Text != "normalized" {
 			args = append(args, p.out.strLit(w.Pos, upper(w.Text)))
 			p.next()
 		}
-		p.next()
+		p.expectWord("normalized")
 		f := p.marker(t.Pos, &callCell{fn: &ast.Func{P: at(t), Name: plainName("is_normalized", t)}, args: len(args)}, args...)
 		if not {
 			f = p.compound(p.out.textAt(t.Pos, "NOT "), f)
@@ -360,9 +382,9 @@ func (p *parser) likeInBetween(left frag) (f frag, open bool) {
 		if !sym {
 			p.acceptWord("asymmetric")
 		}
-		lo := p.exprPrec(precIs, true)
+		lo := p.exprPrec(precIs, modeRestricted)
 		p.expectWord("and")
-		hi := p.exprPrec(precLike+1, false)
+		hi := p.exprPrec(precLike+1, modeFull)
 		if sym {
 			return p.marker(start.Pos, &ast.Between{P: at(start), Not: not, Sym: true}, left, lo, hi), true
 		}
@@ -373,7 +395,7 @@ func (p *parser) likeInBetween(left frag) (f frag, open bool) {
 			p.unexpected()
 			return left, false
 		}
-		q, list := p.parenthesised()
+		q, list := p.parenthesised(false)
 		in := p.out.textAt(start.Pos, word)
 		if q != nil {
 			return p.compound(p.out.operand(left), in, p.out.parens(p.finish(q))), false
@@ -398,9 +420,9 @@ func (p *parser) likeInBetween(left frag) (f frag, open bool) {
 		}
 		return p.anyAll(left, start, op), false
 	}
-	pattern := p.exprPrec(precLike+1, false)
+	pattern := p.exprPrec(precLike+1, modeFull)
 	if p.acceptWord("escape") {
-		esc := p.exprPrec(precLike+1, false)
+		esc := p.exprPrec(precLike+1, modeFull)
 		return p.marker(start.Pos, &ast.Like{P: at(start), Kind: kind, Not: not}, left, pattern, esc), true
 	}
 	if kind == ast.LikeSimilar {
@@ -417,13 +439,9 @@ func (p *parser) anyAll(left frag, t *lex.Token, op string) frag {
 		p.unexpected()
 		return left
 	}
-	q, list := p.parenthesised()
+	q, list := p.parenthesised(true)
 	if q != nil {
 		return p.marker(t.Pos, &ast.AnyAllQuery{P: at(t), Op: op, All: all}, left, p.out.parens(p.finish(q)))
-	}
-	if len(list) != 1 {
-		p.unexpectedAt(&p.toks[max(p.i-1, 0)])
-		return left
 	}
 	return p.marker(t.Pos, &ast.AnyAll{P: at(t), Op: op, All: all}, left, list[0])
 }
@@ -439,8 +457,9 @@ func (p *parser) exprList() []frag {
 
 // parenthesised reads "(query)" or "(expression, ...)"; the current token is the parenthesis.
 // Which of the two it is shows only behind any number of further parentheses, so that a query
-// that has been read may turn out to be the first operand of an expression.
-func (p *parser) parenthesised() (*query, []frag) {
+// that has been read may turn out to be the first operand of an expression. With single set there
+// may be only one expression.
+func (p *parser) parenthesised(single bool) (*query, []frag) {
 	p.enter()
 	defer p.leave()
 	p.expectSelf("(")
@@ -452,7 +471,7 @@ func (p *parser) parenthesised() (*query, []frag) {
 		p.expectSelf(")")
 		return q, nil
 	case p.isSelf("("):
-		q, list := p.parenthesised()
+		q, list := p.parenthesised(false)
 		if q != nil {
 			if p.continuesQuery() {
 				q = p.queryFrom(q)
@@ -464,12 +483,12 @@ func (p *parser) parenthesised() (*query, []frag) {
 		} else {
 			first = p.group(inner, list)
 		}
-		first = p.infix(p.afterParens(first), precOr, false)
+		first = p.infix(p.afterParens(first), precOr, modeFull)
 	default:
 		first = p.expr()
 	}
 	list := []frag{first}
-	for p.acceptSelf(",") {
+	for !single && p.acceptSelf(",") {
 		list = append(list, p.expr())
 	}
 	p.expectSelf(")")
@@ -479,11 +498,11 @@ func (p *parser) parenthesised() (*query, []frag) {
 // group is what "(a)" or "(a, b)" means as an operand.
 func (p *parser) group(pos int, list []frag) frag {
 	if len(list) == 1 {
-		list[0].row = false
+		list[0].row = 0
 		return list[0]
 	}
 	f := p.marker(pos, &ast.Row{P: ast.P{Pos: pos}}, list...)
-	f.row = true
+	f.row = int32(len(list)) + 1
 	return f
 }
 
@@ -499,7 +518,7 @@ func (p *parser) afterParens(f frag) frag {
 }
 
 func (p *parser) overlaps(f frag) frag {
-	if !f.row || !p.isWord("overlaps") {
+	if f.row == 0 || !p.isWord("overlaps") {
 		return f
 	}
 	t := p.tok()
@@ -508,7 +527,7 @@ func (p *parser) overlaps(f frag) frag {
 	switch {
 	case p.isSelf("("):
 		pos := p.pos()
-		q, list := p.parenthesised()
+		q, list := p.parenthesised(false)
 		if q != nil || len(list) < 2 {
 			p.unexpected()
 			return f
@@ -519,6 +538,15 @@ func (p *parser) overlaps(f frag) frag {
 	default:
 		p.unexpected()
 		return f
+	}
+	for _, side := range []struct {
+		name string
+		row  frag
+	}{{"left", f}, {"right", right}} {
+		if p.err == nil && side.row.row != 3 {
+			p.failf(sqlerr.SyntaxError, int(p.out.pieces[side.row.first].src),
+				"wrong number of parameters on %s side of OVERLAPS expression", side.name)
+		}
 	}
 	return p.marker(t.Pos, &ast.Overlaps{P: at(t)}, f, right)
 }

@@ -138,12 +138,12 @@ func (p *parser) tablePrimary() frag {
 	t := p.tok()
 	switch {
 	case isSelf(t, "("):
-		return p.parenTable(false)
+		return p.parenTable()
 	case isWord(t, "lateral"):
 		p.next()
 		if p.isSelf("(") {
-			q := p.queryInParens()
-			return p.derived(q, t.Pos, true)
+			pos := p.pos()
+			return p.derived(p.queryInParens(), pos, true)
 		}
 		return p.funcTable(true)
 	case isWord(t, "only") && t.Kind == lex.Keyword:
@@ -156,10 +156,15 @@ func (p *parser) tablePrimary() frag {
 			rel.Name = p.relationName()
 		}
 		return p.table(rel)
-	case p.isWords("rows", "from") && isSelf(p.peek(2), "("):
+	case p.isWords("rows", "from"):
 		return p.funcTable(false)
 	case p.isFuncTable():
 		return p.funcTable(false)
+	}
+	if isFuncOrTypeName(t) && !isColID(t) {
+		p.next() // it could only be a function
+		p.unexpected()
+		return frag{}
 	}
 	rel := &ast.TableRef{Pos: t.Pos, Name: p.relationName()}
 	p.acceptSelf("*")
@@ -189,11 +194,11 @@ func (p *parser) isFuncTable() bool {
 }
 
 // parenTable reads "(query) alias" or "(joined table) [alias]".
-func (p *parser) parenTable(lateral bool) frag {
+func (p *parser) parenTable() frag {
 	pos := p.pos()
 	q, f := p.parenQueryOrTable()
 	if q != nil {
-		return p.derived(q, pos, lateral)
+		return p.derived(q, pos, false)
 	}
 	p.joinAlias()
 	return f
@@ -290,7 +295,7 @@ func (p *parser) asOf() frag {
 	p.next()
 	p.next()
 	p.expectWord("as", "of")
-	return p.exprPrec(precIs, true)
+	return p.exprPrec(precIs, modeRestricted)
 }
 
 func (p *parser) tableSource(rel *ast.TableRef) frag {
@@ -328,7 +333,7 @@ func (p *parser) alias(function bool) *ast.Alias {
 	if !p.isSelf("(") {
 		return a
 	}
-	if function && !isSelf(p.peek(2), ",") && !isSelf(p.peek(2), ")") {
+	if function && (a.Name == "" || !isSelf(p.peek(2), ",") && !isSelf(p.peek(2), ")")) {
 		p.next()
 		for p.err == nil {
 			d := ast.ColumnDef{Pos: p.pos(), Name: p.colID()}
@@ -354,10 +359,8 @@ func (p *parser) funcTable(lateral bool) frag {
 	pos := p.pos()
 	c := &funcCell{table: &ast.FuncTable{Pos: pos, Lateral: lateral}}
 	var calls []frag
-	if p.isWords("rows", "from") && isSelf(p.peek(2), "(") {
-		p.next()
-		p.next()
-		p.next()
+	if p.acceptWords("rows", "from") {
+		p.expectSelf("(")
 		for p.err == nil {
 			calls = append(calls, p.funcExpr())
 			if p.isWord("as") {
@@ -385,13 +388,20 @@ func (p *parser) funcTable(lateral bool) frag {
 func (p *parser) funcExpr() frag {
 	t := p.tok()
 	if t.Kind == lex.Keyword {
-		if f, ok := p.keywordExpr(t); ok {
-			return f
+		switch t.Text {
+		case "null", "true", "false", "case", "array", "exists", "row", "grouping", "unique":
+		default:
+			if f, ok := p.keywordExpr(t); ok {
+				return f
+			}
 		}
 	}
 	if !p.isFuncTable() {
 		if isColLabel(t) && t.Cat != lex.Reserved {
 			p.next()
+			for p.acceptSelf(".") {
+				p.colLabel()
+			}
 		}
 		p.unexpected()
 		return frag{}
@@ -406,5 +416,5 @@ func (p *parser) funcExpr() frag {
 	for p.acceptSelf(".") {
 		parts = append(parts, p.colLabel())
 	}
-	return p.call(&ast.Func{P: at(t), Name: ast.Name{Parts: parts, Pos: t.Pos}})
+	return p.callText(p.call(&ast.Func{P: at(t), Name: ast.Name{Parts: parts, Pos: t.Pos}}))
 }

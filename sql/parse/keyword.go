@@ -46,6 +46,11 @@ func (p *parser) keywordExpr(t *lex.Token) (f frag, ok bool) {
 		p.next()
 		q := p.queryInParens()
 		return p.compound(p.out.textAt(t.Pos, "EXISTS ("), p.finish(q), p.out.text(")")), true
+	case "unique":
+		p.next()
+		p.queryInParens()
+		p.unsupported(t.Pos, "UNIQUE predicate")
+		return frag{}, true
 	case "row":
 		if !paren {
 			return frag{}, false
@@ -273,9 +278,9 @@ func isTimeField(w string) bool {
 func (p *parser) position(t *lex.Token) frag {
 	p.next()
 	p.next()
-	part := p.exprPrec(precIs, true)
+	part := p.exprPrec(precIs, modeRestricted)
 	p.expectWord("in")
-	whole := p.exprPrec(precIs, true)
+	whole := p.exprPrec(precIs, modeRestricted)
 	p.expectSelf(")")
 	return p.special(t, "position", whole, part)
 }
@@ -375,7 +380,7 @@ func (p *parser) queryInParens() *query {
 	p.expectSelf("(")
 	var q *query
 	switch {
-	case p.startsQuery():
+	case p.startsQueryOnly():
 		q = p.query()
 	case p.isSelf("("):
 		q = p.queryInParens()
@@ -384,7 +389,7 @@ func (p *parser) queryInParens() *query {
 		}
 	default:
 		p.unexpected()
-		return &query{}
+		return &query{sel: &ast.Select{}}
 	}
 	p.expectSelf(")")
 	return q

@@ -60,10 +60,9 @@ type frag struct {
 	depth int32
 	// compound is set if the text must be parenthesised as an operand.
 	compound bool
-	// row is set for a row constructor, implicit or not: what OVERLAPS accepts.
-	row bool
-	// call is the cell number of a *callCell, else 0.
-	call int32
+	// row is one more than the number of elements of a row constructor, implicit or not; 0 for
+	// everything else. OVERLAPS takes nothing but rows.
+	row int32
 }
 
 func (o *output) reset() {

@@ -50,8 +50,8 @@ func Parse(text string) ([]Stmt, error) {
 			NumParams: p.paramsIn(first, p.i),
 		})
 	}
-	if p.err != nil {
-		return nil, p.err
+	if err := p.end(); err != nil {
+		return nil, err
 	}
 	return stmts, nil
 }
@@ -97,11 +97,8 @@ func parseAll[T any](text string, rule func(*parser) T) (T, error) {
 	defer p.release()
 	v := rule(p)
 	p.acceptSelf(";")
-	if p.tok().Kind != lex.EOF {
-		p.unexpected()
-	}
-	if p.err != nil {
-		return zero, p.err
+	if err := p.end(); err != nil {
+		return zero, err
 	}
 	return v, nil
 }
@@ -114,6 +111,8 @@ type parser struct {
 	toks []lex.Token
 	i    int
 	err  error
+	// later is an error that is reported if there is no other.
+	later error
 	// depth counts the rules that are entered, depthLimit at most.
 	depth int
 	// lastJoin is the join that was read last: behind a closing parenthesis, the outermost inside.
@@ -126,7 +125,7 @@ func newParser(text string) (*parser, error) {
 		return nil, lex.InvalidEncoding(text, off)
 	}
 	p := parsers.Get().(*parser)
-	p.src, p.i, p.err, p.depth = text, 0, nil, 0
+	p.src, p.i, p.err, p.later, p.depth = text, 0, nil, nil, 0
 	p.toks = lex.Lex(text, p.toks[:0])
 	p.out.reset()
 	return p, nil
@@ -174,6 +173,24 @@ func (p *parser) fail(e error) {
 
 func (p *parser) failf(code sqlerr.Code, pos int, format string, args ...any) {
 	p.fail(sqlerr.New(code, pos, format, args...))
+}
+
+// failLater is for mistakes that PostgreSQL finds only when all of the text has been read.
+func (p *parser) failLater(e error) {
+	if p.later == nil {
+		p.later = e
+	}
+}
+
+// end checks that everything was read and gives the error, if there is one.
+func (p *parser) end() error {
+	if p.err == nil && p.tok().Kind != lex.EOF {
+		p.unexpected()
+	}
+	if p.err == nil {
+		p.err = p.later
+	}
+	return p.err
 }
 
 // unsupported is for what PostgreSQL accepts and Weir does not.
@@ -240,6 +257,15 @@ func (p *parser) acceptWords(words ...string) bool {
 	for range words {
 		p.next()
 	}
+	return true
+}
+
+// acceptPhrase consumes words of which the first commits to all of them.
+func (p *parser) acceptPhrase(words ...string) bool {
+	if !p.isWord(words[0]) {
+		return false
+	}
+	p.expectWord(words...)
 	return true
 }
 

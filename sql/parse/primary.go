@@ -24,7 +24,7 @@ type (
 )
 
 // primary is PostgreSQL's c_expr, func_expr included.
-func (p *parser) primary(restricted bool) frag {
+func (p *parser) primary(m mode) frag {
 	t := p.tok()
 	switch t.Kind {
 	case lex.Int:
@@ -51,7 +51,7 @@ func (p *parser) primary(restricted bool) frag {
 		return p.indirection(p.param(t))
 	case lex.Self:
 		if t.Text == "(" {
-			q, list := p.parenthesised()
+			q, list := p.parenthesised(false)
 			if q != nil {
 				return p.indirection(p.subquery(t.Pos, q))
 			}
@@ -160,9 +160,9 @@ func (p *parser) column(pos int, parts []string) frag {
 // callOrLiteral reads a call, or a literal of a type with modifiers: varbit(3) '101'.
 func (p *parser) callOrLiteral(first *lex.Token, parts []string) frag {
 	open := p.i
-	f := p.call(&ast.Func{P: at(first), Name: ast.Name{Parts: parts, Pos: first.Pos}})
+	f := p.afterCall(p.call(&ast.Func{P: at(first), Name: ast.Name{Parts: parts, Pos: first.Pos}}))
 	t := p.tok()
-	if p.err != nil || t.Kind != lex.String || !isSelf(&p.toks[p.i-1], ")") {
+	if p.err != nil || t.Kind != lex.String || !isSelf(&p.toks[p.i-1], ")") || p.i == open+2 || isSelf(&p.toks[open+1], "*") {
 		return f
 	}
 	p.i = open
@@ -173,8 +173,8 @@ func (p *parser) callOrLiteral(first *lex.Token, parts []string) frag {
 	return p.marker(first.Pos, lit)
 }
 
-// call reads the arguments and what may follow them; the current token is the parenthesis.
-func (p *parser) call(fn *ast.Func) frag {
+// call reads the arguments; the current token is the parenthesis.
+func (p *parser) call(fn *ast.Func) (*callCell, []frag) {
 	c := &callCell{fn: fn}
 	var ops []frag
 	p.expectSelf("(")
@@ -206,7 +206,7 @@ func (p *parser) call(fn *ast.Func) frag {
 		}
 		p.expectSelf(")")
 	}
-	return p.afterCall(c, ops)
+	return c, ops
 }
 
 // arg reads one argument, with its name if it has one.
@@ -230,10 +230,9 @@ func (p *parser) arg(fn *ast.Func, n int) frag {
 // afterCall reads WITHIN GROUP, FILTER, IGNORE NULLS and OVER behind a call.
 func (p *parser) afterCall(c *callCell, ops []frag) frag {
 	fn := c.fn
-	if p.isWords("within", "group") {
+	if p.isWord("within") {
 		within := p.pos()
-		p.next()
-		p.next()
+		p.expectWord("within", "group")
 		p.expectSelf("(")
 		if !p.isWord("order") {
 			p.unexpected()
@@ -253,9 +252,8 @@ func (p *parser) afterCall(c *callCell, ops []frag) frag {
 			p.failf(sqlerr.SyntaxError, within, "cannot use VARIADIC with WITHIN GROUP")
 		}
 	}
-	if p.isWord("filter") && isSelf(p.peek(1), "(") {
-		p.next()
-		p.next()
+	if p.acceptWord("filter") {
+		p.expectSelf("(")
 		p.expectWord("where")
 		ops = append(ops, p.expr())
 		c.filter = true
@@ -266,10 +264,9 @@ func (p *parser) afterCall(c *callCell, ops []frag) frag {
 		p.next()
 		p.next()
 	}
-	if !p.isWord("over") || !isSelf(p.peek(1), "(") && !isColID(p.peek(1)) {
+	if !p.acceptWord("over") {
 		return p.callText(c, ops)
 	}
-	p.next()
 	spec := &ast.WindowSpec{Pos: p.pos()}
 	var over frag
 	if p.isSelf("(") {
@@ -325,6 +322,6 @@ func (p *parser) explicitRow() frag {
 	}
 	p.expectSelf(")")
 	f := p.marker(t.Pos, &ast.Row{P: at(t), Explicit: true}, list...)
-	f.row = true
+	f.row = int32(len(list)) + 1
 	return f
 }

@@ -61,6 +61,9 @@ func (p *parser) startsQuery() bool {
 	return false
 }
 
+// startsQueryOnly is startsQuery where nothing but a query can stand.
+func (p *parser) startsQueryOnly() bool { return p.startsQuery() || p.isWord("values") }
+
 // continuesQuery tells whether behind a query in parentheses something follows that makes it part
 // of a larger query.
 func (p *parser) continuesQuery() bool {
@@ -211,9 +214,10 @@ func (p *parser) queryTail(q *query) {
 		case isWord(t, "offset") && !offset:
 			offset = true
 			p.offsetClause(q)
-		case isWord(t, "for") && !locking && p.lockingClause(q):
+		case isWord(t, "for") && !locking:
 			locking = true
-			for p.isWord("for") && p.lockingClause(q) {
+			for p.isWord("for") {
+				p.lockingClause(q)
 			}
 		default:
 			return
@@ -267,7 +271,8 @@ func (p *parser) fetchClause(q *query) {
 		}
 	}()
 	switch t := p.tok(); {
-	case isWord(t, "row") && !isSelf(p.peek(1), "("), isWord(t, "rows"):
+	case isWord(t, "row") && !isSelf(p.peek(1), "(") && !isWord(p.peek(1), "row") && !isWord(p.peek(1), "rows"),
+		isWord(t, "rows") && !isWord(p.peek(1), "row") && !isWord(p.peek(1), "rows"):
 		q.limit = p.out.textAt(t.Pos, "1")
 	case isSelf(t, "+"), isSelf(t, "-"):
 		p.next()
@@ -276,13 +281,13 @@ func (p *parser) fetchClause(q *query) {
 			p.unexpected()
 			return
 		}
-		f := p.primary(false)
+		f := p.primary(modeFull)
 		if t.Text == "-" {
 			f = p.compound(p.out.textAt(t.Pos, "-"), p.out.parens(f))
 		}
 		q.limit = f
 	default:
-		q.limit = p.primary(false)
+		q.limit = p.primary(modeFull)
 	}
 	if p.acceptAnyOf("row", "rows") == "" {
 		p.unexpected()
@@ -297,22 +302,13 @@ func (p *parser) fetchClause(q *query) {
 	}
 }
 
-// lockingClause reads FOR UPDATE and its kin; false means that another clause begins with FOR here.
-func (p *parser) lockingClause(q *query) bool {
-	next := p.peek(1)
-	switch {
-	case isWord(next, "update"), isWord(next, "share"), isWord(next, "no"), isWord(next, "key"):
-	case isWords(p, 1, "read", "only"):
-		p.next()
-		p.next()
-		p.next()
-		return true
-	default:
-		return false
-	}
+// lockingClause reads FOR UPDATE and its kin, or FOR READ ONLY, which says nothing.
+func (p *parser) lockingClause(q *query) {
 	p.next()
 	switch {
-	case p.acceptWords("no", "key", "update"), p.acceptWords("key", "share"):
+	case p.acceptPhrase("read", "only"):
+		return
+	case p.acceptPhrase("no", "key", "update"), p.acceptPhrase("key", "share"):
 	case p.acceptAnyOf("update", "share") != "":
 	default:
 		p.unexpected()
@@ -326,20 +322,9 @@ func (p *parser) lockingClause(q *query) bool {
 		}
 	}
 	if !p.acceptWord("nowait") {
-		p.acceptWords("skip", "locked")
+		p.acceptPhrase("skip", "locked")
 	}
 	q.locking = true
-	return true
-}
-
-// isWords tells whether these words begin at token from behind the current one.
-func isWords(p *parser, from int, words ...string) bool {
-	for n, w := range words {
-		if !isWord(p.peek(from+n), w) {
-			return false
-		}
-	}
-	return true
 }
 
 // orderItems reads ORDER BY ...; the current token is ORDER. It gives the items without their
@@ -433,9 +418,7 @@ func (p *parser) with() frag {
 			c.cte.Columns = p.nameList()
 		}
 		p.expectWord("as")
-		if p.isWord("not") && isWord(p.peek(1), "materialized") {
-			p.next()
-			p.next()
+		if p.acceptPhrase("not", "materialized") {
 			no := false
 			c.cte.Materialized = &no
 		} else if p.acceptWord("materialized") {
@@ -474,7 +457,7 @@ func (p *parser) cteBody(c *cteCell) frag {
 		body = p.out.text("SELECT 1")
 	case with.first != 0:
 		body = p.finish(p.queryAfterWith(with, pos))
-	case p.startsQuery():
+	case p.startsQueryOnly():
 		body = p.finish(p.query())
 	default:
 		p.unexpected()
@@ -547,7 +530,7 @@ func (p *parser) selectCore() *query {
 	}
 	marker := p.marker(pos, c, on...)
 	f := p.out.join(p.out.text("SELECT "), marker)
-	targets, frags := p.targets(true)
+	targets, frags := p.targets(!core.Distinct)
 	core.Targets = targets
 	for _, t := range frags {
 		f = p.out.join(f, p.out.text(","), t)
@@ -563,9 +546,7 @@ func (p *parser) selectCore() *query {
 	if p.acceptWord("where") {
 		rest = p.out.join(p.out.text(" WHERE "), p.out.parens(p.expr()))
 	}
-	if p.isWords("group", "by") {
-		p.next()
-		p.next()
+	if p.acceptPhrase("group", "by") {
 		if p.acceptWord("distinct") {
 			core.GroupDist = true
 		} else {
@@ -592,7 +573,7 @@ func (p *parser) selectCore() *query {
 func (p *parser) targets(mayBeEmpty bool) ([]ast.Target, []frag) {
 	var targets []ast.Target
 	var frags []frag
-	if mayBeEmpty && p.endsTargets() {
+	if mayBeEmpty && endsTargets(p.tok()) {
 		return nil, nil
 	}
 	for p.err == nil {
@@ -603,7 +584,7 @@ func (p *parser) targets(mayBeEmpty bool) ([]ast.Target, []frag) {
 			p.next()
 			f = p.marker(t.Pos, &ast.Star{P: at(t)})
 		} else {
-			f = p.expr()
+			f = p.exprPrec(precOr, modeTarget)
 			switch a := p.tok(); {
 			case isWord(a, "as"):
 				p.next()
@@ -622,9 +603,8 @@ func (p *parser) targets(mayBeEmpty bool) ([]ast.Target, []frag) {
 	return targets, frags
 }
 
-// endsTargets tells whether the select list is empty.
-func (p *parser) endsTargets() bool {
-	t := p.tok()
+// endsTargets tells whether t is what follows a select list.
+func endsTargets(t *lex.Token) bool {
 	switch t.Kind {
 	case lex.EOF:
 		return true
@@ -676,9 +656,7 @@ func (p *parser) windowSpec(spec *ast.WindowSpec) frag {
 		p.next()
 	}
 	var parts, order []frag
-	if p.isWords("partition", "by") {
-		p.next()
-		p.next()
+	if p.acceptPhrase("partition", "by") {
 		parts = p.exprList()
 	}
 	if p.isWord("order") {

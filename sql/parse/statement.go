@@ -179,8 +179,7 @@ func (p *parser) transaction() ast.Statement {
 		return tx
 	case "release":
 		tx.Kind = ast.TxRelease
-		p.acceptWord("savepoint")
-		tx.Name = p.colID()
+		tx.Name = p.savepoint()
 		return tx
 	case "commit", "end":
 		tx.Kind = ast.TxCommit
@@ -196,8 +195,7 @@ func (p *parser) transaction() ast.Statement {
 	}
 	if t.Text == "rollback" && p.acceptWord("to") {
 		tx.Kind = ast.TxRollbackTo
-		p.acceptWord("savepoint")
-		tx.Name = p.colID()
+		tx.Name = p.savepoint()
 		return tx
 	}
 	if p.acceptWord("and") {
@@ -205,6 +203,14 @@ func (p *parser) transaction() ast.Statement {
 		p.expectWord("chain")
 	}
 	return tx
+}
+
+// savepoint reads [SAVEPOINT] name.
+func (p *parser) savepoint() string {
+	if p.isWord("savepoint") && isColID(p.peek(1)) {
+		p.next()
+	}
+	return p.colID()
 }
 
 // transactionModes reads a list of modes, with or without commas; at least one if must is set.
@@ -260,18 +266,17 @@ func (p *parser) set() ast.Statement {
 	case p.isWords("local") && !p.setsVariable(1):
 		p.next()
 		s.Local = true
-	case p.isWords("session", "characteristics"):
-		p.next()
-		p.next()
-		p.expectWord("as", "transaction")
-		s.Name = "default_transaction_mode"
-		s.Values = p.transactionModes(true)
-		return s
-	case p.isWord("session") && !p.setsVariable(1):
+	case p.isWord("session") && !p.setsVariable(1) && !isWord(p.peek(1), "characteristics") &&
+		!isWord(p.peek(1), "authorization"):
 		p.next()
 	}
 	t := p.tok()
 	switch {
+	case p.acceptWords("session", "characteristics"):
+		p.expectWord("as", "transaction")
+		s.Name = "default_transaction_mode"
+		s.Values = p.transactionModes(true)
+		return s
 	case p.isWord("transaction") && !p.setsVariable(1):
 		p.next()
 		if p.acceptWord("snapshot") {
@@ -316,7 +321,7 @@ func (p *parser) set() ast.Statement {
 	}
 	s.Name = p.settingName()
 	if !p.acceptSelf("=") && !p.acceptWord("to") {
-		if p.acceptWords("from", "current") {
+		if p.acceptPhrase("from", "current") {
 			p.unsupported(t.Pos, "SET ... FROM CURRENT")
 		}
 		p.unexpected()
@@ -419,7 +424,8 @@ func (p *parser) reset() ast.Statement {
 		r.Name = "all"
 	case p.acceptWords("time", "zone"):
 		r.Name = "timezone"
-	case p.acceptWords("transaction", "isolation", "level"):
+	case p.isWords("transaction", "isolation"):
+		p.expectWord("transaction", "isolation", "level")
 		r.Name = "transaction_isolation"
 	case p.acceptWords("session", "authorization"):
 		r.Name = "session_authorization"
@@ -437,7 +443,8 @@ func (p *parser) show() ast.Statement {
 		s.Name = "all"
 	case p.acceptWords("time", "zone"):
 		s.Name = "timezone"
-	case p.acceptWords("transaction", "isolation", "level"):
+	case p.isWords("transaction", "isolation"):
+		p.expectWord("transaction", "isolation", "level")
 		s.Name = "transaction_isolation"
 	case p.acceptWords("session", "authorization"):
 		s.Name = "session_authorization"
@@ -518,7 +525,7 @@ func (p *parser) explain() ast.Statement {
 	e := &ast.Explain{Pos: p.pos()}
 	p.next()
 	if p.isSelf("(") && !p.parenStartsQuery() {
-		e.Options = p.utilityOptions()
+		e.Options = p.utilityOptions(false)
 		for _, o := range e.Options {
 			switch o.Name {
 			case "analyze", "analyse":
@@ -554,18 +561,23 @@ func optionOn(o ast.Option) bool {
 	return true
 }
 
-// utilityOptions reads the "(name [value], ...)" of EXPLAIN and COPY.
-func (p *parser) utilityOptions() []ast.Option {
+// utilityOptions reads the "(name [value], ...)" of EXPLAIN and COPY. Those of COPY may have any
+// word as a name, and lists as values.
+func (p *parser) utilityOptions(copying bool) []ast.Option {
 	var opts []ast.Option
 	p.expectSelf("(")
 	for p.err == nil {
 		o := ast.Option{Pos: p.pos()}
-		o.Name = p.name(isOptionName)
+		if copying {
+			o.Name = p.colLabel()
+		} else {
+			o.Name = p.name(isOptionName)
+		}
 		switch t := p.tok(); {
-		case isSelf(t, "("):
+		case isSelf(t, "(") && copying:
 			o.IsSet = true
 			o.Value = strings.Join(p.nameListOrStrings(), ",")
-		case isSelf(t, "*"):
+		case isSelf(t, "*") && copying:
 			p.next()
 			o.Value, o.IsSet = "*", true
 		case isSelf(t, ","), isSelf(t, ")"):
@@ -581,9 +593,9 @@ func (p *parser) utilityOptions() []ast.Option {
 	return opts
 }
 
-// isOptionName accepts the words of options, among them two reserved ones.
+// isOptionName accepts the words of EXPLAIN's options, among them a reserved one.
 func isOptionName(t *lex.Token) bool {
-	return isNonReserved(t) || isWord(t, "analyze") || isWord(t, "analyse") || t.Kind == lex.Keyword && t.Text == "null"
+	return isNonReserved(t) || isWord(t, "analyze") || isWord(t, "analyse")
 }
 
 // nameListOrStrings reads "(a, 'b', ...)".

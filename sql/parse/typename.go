@@ -2,6 +2,7 @@ package parse
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/parse/lex"
@@ -58,28 +59,28 @@ func (p *parser) genericType() ast.TypeName {
 	return typ
 }
 
-// typeMods reads "(10, 2)": constants, or names such as geometry(point)'s.
+// typeMods reads "(10, 2)". The grammar has any expressions here, of which only constants and names
+// such as geometry(point)'s mean something.
 func (p *parser) typeMods() []string {
 	var mods []string
 	p.expectSelf("(")
 	for p.err == nil {
+		first := p.i
+		p.expr()
 		sign := ""
-		if p.isSelf("-") || p.isSelf("+") {
-			if p.isSelf("-") {
-				sign = "-"
-			}
-			p.next()
+		if p.i == first+2 && (isSelf(&p.toks[first], "-") || isSelf(&p.toks[first], "+")) {
+			sign = strings.TrimPrefix(p.toks[first].Text, "+")
+			first++
 		}
-		t := p.tok()
+		t := &p.toks[first]
 		switch {
-		case t.Kind == lex.Int, t.Kind == lex.Num:
-		case sign == "" && (t.Kind == lex.String || isColID(t)):
-		default:
-			p.unexpected()
+		case p.err != nil:
 			return nil
+		case p.i == first+1 && (t.Kind == lex.Int || t.Kind == lex.Num || sign == "" && (t.Kind == lex.String || isColID(t))):
+			mods = append(mods, sign+t.Text)
+		default:
+			p.failLater(sqlerr.New(sqlerr.SyntaxError, t.Pos, "type modifiers must be simple constants or identifiers"))
 		}
-		p.next()
-		mods = append(mods, sign+t.Text)
 		if !p.acceptSelf(",") {
 			break
 		}
@@ -145,6 +146,9 @@ func (p *parser) keywordType(literal bool) (typ ast.TypeName, ok bool) {
 			typ.Mods = []string{"1"}
 		}
 	case "character", "char", "varchar", "national", "nchar":
+		if literal && t.Text == "national" && !isWord(p.peek(1), "char") && !isWord(p.peek(1), "character") {
+			return typ, false
+		}
 		p.characterType(&typ, literal)
 	case "timestamp", "time":
 		p.timeType(&typ, literal)
@@ -249,9 +253,11 @@ func (p *parser) timeType(typ *ast.TypeName, literal bool) {
 		typ.Mods = []string{p.precision()}
 	}
 	switch {
-	case p.acceptWords("with", "time", "zone"):
+	case p.acceptWords("with", "time"):
 		name += "tz"
-	case p.acceptWords("without", "time", "zone"):
+		p.expectWord("zone")
+	case p.acceptWords("without", "time"):
+		p.expectWord("zone")
 	}
 	typ.Name.Parts[0] = name
 }
