@@ -25,6 +25,7 @@ var readColumns = []Column{
 type readSession struct {
 	readPortal
 	unit [1]Unit
+	copy bool
 }
 
 func (readBackend) Connect(context.Context, Startup, Client) (Session, error) {
@@ -36,6 +37,9 @@ func (readBackend) Connect(context.Context, Startup, Client) (Session, error) {
 func (s *readSession) Params() []ParameterStatus        { return nil }
 func (s *readSession) ChangedParams() []ParameterStatus { return nil }
 func (s *readSession) Split(_ context.Context, sql string) (u []Unit, err error) {
+	if s.copy = sql == "copy"; s.copy {
+		return s.unit[:], nil
+	}
 	s.rows, err = strconv.Atoi(sql)
 	return s.unit[:], err
 }
@@ -46,6 +50,14 @@ func (s *readSession) TxStatus() byte             { return 'I' }
 func (s *readSession) Sync(context.Context) error { return nil }
 func (s *readSession) Abort()                     {}
 func (s *readSession) Run(ctx context.Context, w ResultWriter) (Result, error) {
+	if s.copy {
+		in, err := w.CopyIn(Text, 5)
+		if err != nil {
+			return Result{}, err
+		}
+		_, err = io.Copy(io.Discard, in)
+		return Result{Tag: "COPY"}, err
+	}
 	w.Columns(readColumns)
 	return s.Execute(ctx, w, 0)
 }
@@ -185,6 +197,27 @@ func BenchmarkRows(b *testing.B) {
 	n := exchange(b, nc, q, make([]byte, 256<<10))
 	b.SetBytes(int64(n / b.N))
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkCopyIn sends messages of 8 kB, as psql does.
+func BenchmarkCopyIn(b *testing.B) {
+	dial := startRead(b)
+	nc := dial()
+	data, _ := (&pgproto3.CopyData{Data: make([]byte, 8000)}).Encode(nil)
+	in, _ := (&pgproto3.Query{String: "copy"}).Encode(nil)
+	if _, err := nc.Write(in); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(8000)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		if _, err := nc.Write(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+	done, _ := (&pgproto3.CopyDone{}).Encode(nil)
+	exchange(b, nc, done, make([]byte, 4096))
 }
 
 // BenchmarkEncodeRow leaves the socket out.

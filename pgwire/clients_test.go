@@ -97,6 +97,7 @@ func TestPgx(t *testing.T) {
 		t.Error(err)
 	}
 	// A cancel request, as the library sends it.
+	<-s.fake.entered // of COPY
 	done := make(chan error)
 	go func() {
 		_, err := db.Exec(ctx, "select pg_sleep(100)")

@@ -83,13 +83,18 @@ func (p *pipeServer) connect() *scriptClient {
 	return c
 }
 
-// dial sends the start-up packet.
-func (p *pipeServer) dial() *scriptClient {
-	p.t.Helper()
+// dialSilent connects and says nothing.
+func (p *pipeServer) dialSilent() *scriptClient {
 	near, far := net.Pipe()
 	p.near = append(p.near, near)
 	p.ln.conns <- far
-	c := &scriptClient{nc: near, fe: pgproto3.NewFrontend(near, near)}
+	return &scriptClient{nc: near, fe: pgproto3.NewFrontend(near, near)}
+}
+
+// dial sends the start-up packet.
+func (p *pipeServer) dial() *scriptClient {
+	p.t.Helper()
+	c := p.dialSilent()
 	c.fe.Send(&pgproto3.StartupMessage{ProtocolVersion: 196608, Parameters: map[string]string{"user": "u"}})
 	if err := c.fe.Flush(); err != nil {
 		p.t.Fatal(err)

@@ -15,7 +15,9 @@ import (
 const (
 	// readBuffer is the usual size of a connection's read buffer.
 	readBuffer = 8 << 10
-	// keepBuffer is the size from which a buffer is given back when it is empty.
+	// copyBuffer is its size while the client sends COPY data.
+	copyBuffer = 64 << 10
+	// keepBuffer is the size from which an output buffer is given back when it is empty.
 	keepBuffer = 256 << 10
 	// shortMessage limits the messages that carry no text or values of the user's, as PostgreSQL
 	// limits them, so that a garbled length is noticed early.
@@ -29,6 +31,9 @@ type reader struct {
 	// buf[r:w] is what was read and not yet consumed.
 	buf  []byte
 	r, w int
+	// size is the length of buf that is aimed at: a buffer that is smaller, or much larger, is
+	// replaced when it is empty.
+	size int
 	// skip counts the bytes of a CopyData message that are still to come and that nobody wants.
 	skip int
 	// limit is the largest message body, with its length word, that is accepted.
@@ -38,7 +43,7 @@ type reader struct {
 }
 
 func newReader(src io.Reader, limit int) *reader {
-	return &reader{src: src, buf: make([]byte, readBuffer), limit: limit}
+	return &reader{src: src, buf: make([]byte, readBuffer), size: readBuffer, limit: limit}
 }
 
 // next gives the next message if it is complete in the buffer. The body is valid until fill. An
@@ -115,8 +120,8 @@ func checkType(typ byte) error {
 func (r *reader) fill() error {
 	if r.r == r.w {
 		r.r, r.w = 0, 0
-		if len(r.buf) >= keepBuffer {
-			r.buf = make([]byte, readBuffer)
+		if len(r.buf) < r.size || len(r.buf) >= 8*r.size {
+			r.buf = make([]byte, r.size)
 		}
 	}
 	if r.w == len(r.buf) {

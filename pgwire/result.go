@@ -10,14 +10,15 @@ import (
 
 // ResultWriter takes the result of one statement. It is valid during the call that it was given
 // to. It buffers: a client sees what was written when the buffer is full, on Flush, or when pgwire
-// ends the group of statements.
+// ends the group of statements. While a row is open, only Notice may be called.
 type ResultWriter interface {
 	// Columns announces a result set. In the simple protocol it sends RowDescription; in the
 	// extended protocol, where Describe does that, it does nothing.
 	Columns(cols []Column)
 	// Rows takes the rows of the result set.
 	Rows() *RowWriter
-	// Notice sends a notice at once, before what is written later and after what was before.
+	// Notice sends a notice at once, between what was written before and what comes later; while
+	// a row is open it waits for the end of the statement.
 	Notice(n *Notice)
 	// Flush sends everything written so far. Results that grow slowly call it.
 	Flush() error

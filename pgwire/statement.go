@@ -38,6 +38,7 @@ func (s *statement) start(ctx context.Context, simple bool) ResultWriter {
 // finish ends the result of a statement: err is the statement's, and what it comes to.
 func (s *statement) finish(err error) error {
 	c := s.c
+	c.in.size = readBuffer
 	c.rows.abandonRow()
 	for _, n := range s.notices {
 		c.noticeResponse(n)
@@ -47,6 +48,7 @@ func (s *statement) finish(err error) error {
 		return err
 	}
 	if s.copyIn != nil {
+		// Most often only CopyDone is left.
 		if _, err := io.Copy(io.Discard, s.copyIn); err != nil {
 			return err
 		}
@@ -92,6 +94,7 @@ func (s *statement) CopyIn(format Format, columns int) (io.Reader, error) {
 		return nil, sqlerr.Newf(sqlerr.TooManyColumns, "too many columns")
 	}
 	s.c.copyResponse('G', format, columns)
+	s.c.in.size = copyBuffer
 	s.copyIn = &copyReader{s: s}
 	return s.copyIn, s.c.flush()
 }

@@ -125,6 +125,7 @@ func (c *conn) errorResponse(severity string, err *sqlerr.Error, sql string) {
 		Detail:              clean(err.Detail),
 		Hint:                clean(err.Hint),
 		Position:            characterPosition(sql, err.Pos),
+		Where:               clean(err.Where),
 		SchemaName:          clean(err.Schema),
 		TableName:           clean(err.Table),
 		ColumnName:          clean(err.Column),

@@ -125,6 +125,8 @@ type Error struct {
 	Message string
 	Detail  string
 	Hint    string
+	// Where says in what the error happened, one line each: "COPY t, line 3, column a".
+	Where string
 	// Pos is the byte offset in the statement's text, counted from 0, or NoPos.
 	Pos int
 	// Schema, Table, Column and Constraint name the objects of an integrity error.
