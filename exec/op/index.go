@@ -315,3 +315,17 @@ func (x *keyIndex) shrink(sub *subTable) {
 		sub.slots[at] = old[i]
 	}
 }
+
+// each calls fn for the entries whose hash is h (and that may differ in the key) until it returns true.
+func (x *keyIndex) each(h uint64, fn func(e uint32) bool) {
+	sub := &x.subs[h>>56]
+	if len(sub.slots) == 0 {
+		return
+	}
+	mask := uint64(len(sub.slots) - 1)
+	for at := h & mask; sub.slots[at].ent != 0; at = (at + 1) & mask {
+		if sub.slots[at].key == h && fn(sub.slots[at].ent-1) {
+			return
+		}
+	}
+}

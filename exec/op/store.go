@@ -389,3 +389,48 @@ func (s *rowStore) replace(k int, e uint32, d types.Datum) {
 	s.scratch[k].AppendDatum(d)
 	s.put(k, e, s.scratch[k], 0)
 }
+
+// compareRow orders entry e and row i of c by the keys.
+func (s *rowStore) compareRow(e uint32, c *vec.Chunk, i int, keys []vec.SortKey) int {
+	for _, k := range keys {
+		col, v := &s.cols[k.Col], c.Cols[k.Col]
+		an, bn := col.isNull(e), v.Nulls.Get(i)
+		if an || bn {
+			if an == bn {
+				continue
+			}
+			if an == k.NullsFirst {
+				return -1
+			}
+			return 1
+		}
+		r := 0
+		if col.phys == types.PhysInt {
+			x, y := *col.words.at(e), v.Int[i]
+			if x < y {
+				r = -1
+			} else if x > y {
+				r = 1
+			}
+		} else {
+			r = vec.CompareDatum(col.t, s.datum(k.Col, e), v.Datum(i))
+		}
+		if r != 0 {
+			if k.Desc {
+				return -r
+			}
+			return r
+		}
+	}
+	return 0
+}
+
+// sameRow tells whether two entries are the same to the last bit.
+func (s *rowStore) sameRow(a, b uint32) bool {
+	for k := range s.cols {
+		if !vec.SameDatum(s.cols[k].t, s.datum(k, a), s.datum(k, b)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,670 @@
+package op
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/expr"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// JoinKind is the kind of a join.
+type JoinKind uint8
+
+// The join kinds.
+const (
+	Inner JoinKind = iota
+	Left
+	Right
+	Full
+	Semi
+	Anti
+)
+
+// HashJoinConfig configures HashJoin.
+type HashJoinConfig struct {
+	Kind        JoinKind
+	Left, Right []types.Type
+	// LeftKeys and RightKeys are pairs of columns that must be equal, of equal types. None: one
+	// bucket for all rows.
+	LeftKeys, RightKeys []int
+	// NullSafe says for each pair whether NULL equals NULL; nil: none.
+	NullSafe []bool
+	// Residual is a further condition over left ++ right, or nil.
+	Residual scalar.Expr
+	// LeftRowKey and RightRowKey identify a row within its side; nil: rows are a multiset.
+	LeftRowKey, RightRowKey         []int
+	LeftAppendOnly, RightAppendOnly bool
+	// LeftDist and RightDist are the columns by which the inputs are distributed: among the keys.
+	LeftDist, RightDist []int
+	// Output lists columns of left ++ right (semi, anti: of left) that are emitted.
+	Output []int
+}
+
+// HashJoin maintains the join of two inputs, in all kinds, on equal keys and a residual condition.
+//
+//	In:      two ports, any changelogs.
+//	Out:     the columns Output of left ++ right; the changes that a chunk causes, at once, in the order of
+//	         its rows, and for one row in the order of the chain of matches. Semi and anti joins emit left
+//	         rows.
+//	State:   the rows of both sides, only the columns that are needed, in state tables "left"
+//	         and "right", keyed by join key and row identity.
+//	Memory:  the rows changed since the last checkpoint, plus a cache within its budget; an entry of
+//	         the cache is a key with all rows of both sides.
+//	Barrier: hands dirty rows to the state tables, forwards it.
+//	Errors:  ErrNegativeMultiplicity if a row is retracted that is not there.
+type HashJoin struct {
+	base
+	cfg   HashJoinConfig
+	sides [2]*joinSide
+
+	// keyStore holds the keys that have been seen, recs the record of each.
+	keyStore *rowStore
+	idx      *keyIndex
+	recs     paged[joinRec]
+	cold     bool
+	hand     uint32
+	empties  []uint32 // entries that may have no rows any more
+
+	residual *expr.Evaluator
+	resCols  []int // columns of left ++ right that the residual reads
+	evalCtx  expr.EvalContext
+	pairs    *vec.Chunk // left ++ right, only resCols are filled
+	passed   []int32
+
+	outCols []joinCol
+	outc    *vec.Chunk
+
+	keyV    []*vec.Vector
+	hashes  []uint64
+	ents    []uint32
+	keyBuf  *vec.Chunk
+	sel     []int32
+	skip    []bool
+	matches []int64 // per row of the chunk, with a residual
+
+	// What is to be emitted: rows of the chunk (or -1) with rows of the other side (or none).
+	oRow  []int32
+	oOth  []uint32
+	oDiff []int64
+	selB  []int32
+	// Candidate pairs that wait for the residual.
+	pRow []int32
+	pOth []uint32
+}
+
+// joinRec is what is kept for a key: by side, the head of the chain (row+1) and the number of rows.
+type joinRec struct {
+	head [2]uint32
+	n    [2]int64
+}
+
+// joinCol is an output column: a column of the input of a side.
+type joinCol struct {
+	side, col int
+}
+
+// NewHashJoin checks the configuration.
+func NewHashJoin(cfg HashJoinConfig) (*HashJoin, error) {
+	j := &HashJoin{cfg: cfg}
+	nl, nr := len(cfg.Left), len(cfg.Right)
+	if len(cfg.LeftKeys) != len(cfg.RightKeys) || cfg.NullSafe != nil && len(cfg.NullSafe) != len(cfg.LeftKeys) {
+		return nil, fmt.Errorf("HashJoin: %d left keys, %d right keys, %d NullSafe", len(cfg.LeftKeys), len(cfg.RightKeys), len(cfg.NullSafe))
+	}
+	width := nl + nr
+	if cfg.Kind == Semi || cfg.Kind == Anti {
+		width = nl
+	}
+	err := errors.Join(checkCols("HashJoin.LeftKeys", cfg.LeftKeys, nl), checkCols("HashJoin.RightKeys", cfg.RightKeys, nr),
+		checkCols("HashJoin.LeftRowKey", cfg.LeftRowKey, nl), checkCols("HashJoin.RightRowKey", cfg.RightRowKey, nr),
+		checkCols("HashJoin.Output", cfg.Output, width))
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range cfg.LeftKeys {
+		if lt, rt := cfg.Left[l], cfg.Right[cfg.RightKeys[i]]; lt.Kind != rt.Kind && (lt.Phys() != rt.Phys() || inexactType(lt) || inexactType(rt)) {
+			return nil, fmt.Errorf("HashJoin: key %d has types %v and %v", i, lt.Kind, rt.Kind)
+		}
+	}
+	all := append(append([]types.Type{}, cfg.Left...), cfg.Right...)
+	if cfg.Residual != nil {
+		var ok bool
+		if j.resCols, ok = exprColumns(cfg.Residual); !ok {
+			j.resCols = nil
+			for i := range all {
+				j.resCols = append(j.resCols, i)
+			}
+		}
+		if j.residual, err = expr.Compile(cfg.Residual, nil); err != nil {
+			return nil, err
+		}
+		j.pairs = vec.NewChunk(all, 0)
+	}
+	var need [2][]int
+	for _, c := range append(append([]int{}, cfg.Output...), j.resCols...) {
+		if c < nl {
+			need[0] = append(need[0], c)
+		} else {
+			need[1] = append(need[1], c-nl)
+		}
+	}
+	for _, c := range cfg.Output {
+		j.schema = append(j.schema, all[c])
+		if c < nl {
+			j.outCols = append(j.outCols, joinCol{0, c})
+		} else {
+			j.outCols = append(j.outCols, joinCol{1, c - nl})
+		}
+	}
+	j.sides[0] = newJoinSide(cfg.Left, cfg.LeftKeys, cfg.LeftRowKey, need[0], cfg.LeftAppendOnly)
+	j.sides[1] = newJoinSide(cfg.Right, cfg.RightKeys, cfg.RightRowKey, need[1], cfg.RightAppendOnly)
+	j.sides[0].outer = slices.Contains([]JoinKind{Left, Full, Semi, Anti}, cfg.Kind)
+	j.sides[1].outer = cfg.Kind == Right || cfg.Kind == Full
+	for p, dist := range [][]int{cfg.LeftDist, cfg.RightDist} {
+		s := j.sides[p]
+		s.useDeg = s.outer && j.residual != nil
+		if s.distKeys, err = distPositions("HashJoin", dist, s.keys); err != nil {
+			return nil, err
+		}
+	}
+	keyTypes := pickTypes(cfg.Left, cfg.LeftKeys)
+	j.keyStore = newRowStore(keyTypes)
+	j.idx = newKeyIndex(j.keyStore, len(keyTypes))
+	j.keyBuf = vec.NewChunk(keyTypes, 0)
+	j.outc = vec.NewChunk(j.schema, 0)
+	return j, nil
+}
+
+// Open opens the state tables.
+func (j *HashJoin) Open(ctx *exec.Context, out exec.Output) error {
+	if err := j.base.Open(ctx, out); err != nil {
+		return err
+	}
+	j.evalCtx = expr.EvalContext{Env: ctx.Env, RowError: ctx.RowError}
+	for p, name := range []string{"left", "right"} {
+		st := j.state(name)
+		j.sides[p].open(st)
+		if st != nil && !st.Empty() {
+			j.cold = true
+		}
+	}
+	return nil
+}
+
+// Chunk joins rows of one side with the other side's, then adds them to their own side.
+func (j *HashJoin) Chunk(port int, c *vec.Chunk) error {
+	if c.Len() == 0 {
+		return nil
+	}
+	s, o := j.sides[port], j.sides[1-port]
+	if err := j.lookup(s, c); err != nil {
+		return err
+	}
+	j.findNoops(s, c)
+	var err error
+	if j.residual == nil {
+		err = j.joinPlain(port, s, o, c)
+	} else {
+		err = j.joinResidual(port, s, o, c)
+	}
+	if err != nil {
+		return err
+	}
+	if err := j.flush(port, c); err != nil {
+		return err
+	}
+	if err := j.apply(port, s, c); err != nil {
+		return err
+	}
+	j.evict()
+	return nil
+}
+
+// lookup sets ents to the entry of each row's key, or none for a key with a NULL that matches nothing.
+func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk) error {
+	n := c.Len()
+	if cap(j.ents) < n {
+		j.ents = make([]uint32, max(n, 64))
+	}
+	j.ents = j.ents[:n]
+	j.keyV = pick(c, s.keys, j.keyV)
+	nullable := false
+	for k, v := range j.keyV {
+		if (j.cfg.NullSafe == nil || !j.cfg.NullSafe[k]) && v.HasNulls() {
+			nullable = true
+		}
+	}
+	cols := j.keyV
+	sel := j.sel[:0]
+	if nullable {
+	rows:
+		for i := range n {
+			j.ents[i] = none
+			for k, v := range j.keyV {
+				if v.Nulls.Get(i) && (j.cfg.NullSafe == nil || !j.cfg.NullSafe[k]) {
+					continue rows
+				}
+			}
+			sel = append(sel, int32(i))
+		}
+		j.keyBuf.Reset()
+		for k, v := range j.keyBuf.Cols {
+			v.AppendSel(j.keyV[k], sel)
+		}
+		cols, n = j.keyBuf.Cols, len(sel)
+	}
+	j.sel = sel
+	j.hashes = vec.HashRows(cols, n, j.hashes)
+	ents := j.ents
+	if nullable {
+		ents = make([]uint32, n)
+	}
+	j.idx.findOrAdd(cols, j.hashes, ents)
+	if len(j.idx.added) > 0 {
+		j.recs.ensure(j.keyStore.n)
+		for _, row := range j.idx.added {
+			*j.recs.at(ents[row]) = joinRec{}
+		}
+		if j.cold {
+			if err := j.load(cols, n, ents, j.idx.added); err != nil {
+				return err
+			}
+		}
+	}
+	if nullable {
+		for i, row := range sel {
+			j.ents[row] = ents[i]
+		}
+	}
+	return nil
+}
+
+// findNoops marks pairs of neighbours, a row that goes and one that comes, that are the same in
+// everything that the join keeps: updates of other columns. They change nothing.
+func (j *HashJoin) findNoops(s *joinSide, c *vec.Chunk) {
+	j.skip = j.skip[:0]
+	if c.Diffs == nil {
+		return
+	}
+	n := c.Len()
+	any := false
+	for i := 0; i+1 < n; i++ {
+		if c.Diffs[i]+c.Diffs[i+1] != 0 || j.ents[i] != j.ents[i+1] {
+			continue
+		}
+		same := true
+		for _, col := range s.stored {
+			if v := c.Cols[col]; !vec.SameAt(v, i, v, i+1) {
+				same = false
+				break
+			}
+		}
+		if !same {
+			continue
+		}
+		if !any {
+			any = true
+			j.skip = append(j.skip, make([]bool, n)...)
+		}
+		j.skip[i], j.skip[i+1] = true, true
+		i++
+	}
+}
+
+func (j *HashJoin) skipped(i int) bool { return len(j.skip) > 0 && j.skip[i] }
+
+// joinPlain emits what a chunk changes when there is no residual: then whether a row has a match
+// depends on the number of rows of its key only.
+func (j *HashJoin) joinPlain(port int, s, o *joinSide, c *vec.Chunk) error {
+	pairs := j.cfg.Kind != Semi && j.cfg.Kind != Anti
+	for i, e := range j.ents {
+		if j.skipped(i) {
+			continue
+		}
+		d := c.Diff(i)
+		var rec *joinRec
+		var matches int64
+		if e != none {
+			rec = j.recs.at(e)
+			matches = rec.n[1-port]
+		}
+		if s.outer && pairs && matches == 0 || !pairs && port == 0 && (matches > 0) == (j.cfg.Kind == Semi) {
+			if err := j.out1(port, c, int32(i), none, d); err != nil {
+				return err
+			}
+		}
+		if rec == nil {
+			continue
+		}
+		before, after := rec.n[port], rec.n[port]+d
+		rec.n[port] = after
+		begins, ends := o.outer && before <= 0 && after > 0, o.outer && before > 0 && after <= 0
+		if begins && pairs {
+			if err := j.chain(port, c, o, rec.head[1-port], -1, -1); err != nil {
+				return err
+			}
+		}
+		if pairs {
+			if err := j.chain(port, c, o, rec.head[1-port], int32(i), d); err != nil {
+				return err
+			}
+		}
+		switch {
+		case ends && pairs:
+			if err := j.chain(port, c, o, rec.head[1-port], -1, 1); err != nil {
+				return err
+			}
+		case !pairs && (begins || ends):
+			d := int64(1)
+			if begins == (j.cfg.Kind == Anti) {
+				d = -1
+			}
+			if err := j.chain(port, c, o, rec.head[1-port], -1, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// chain emits row i of the chunk (-1: NULLs) with every row of a chain, d times its multiplicity.
+func (j *HashJoin) chain(port int, c *vec.Chunk, o *joinSide, head uint32, i int32, d int64) error {
+	for r := head; r != 0; r = *o.next.at(r - 1) {
+		m := d
+		if o.multiset {
+			m *= *o.mult.at(r - 1)
+		}
+		j.oRow = append(j.oRow, i)
+		j.oOth = append(j.oOth, r-1)
+		j.oDiff = append(j.oDiff, m)
+		if len(j.oRow) >= j.max {
+			if err := j.flush(port, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (j *HashJoin) out1(port int, c *vec.Chunk, row int32, oth uint32, d int64) error {
+	j.oRow = append(j.oRow, row)
+	j.oOth = append(j.oOth, oth)
+	j.oDiff = append(j.oDiff, d)
+	if len(j.oRow) >= j.max {
+		return j.flush(port, c)
+	}
+	return nil
+}
+
+// joinResidual is joinPlain with a residual: candidate pairs are made first, evaluated in batches, and the
+// number of matches is kept for each row of a side that is outer.
+func (j *HashJoin) joinResidual(port int, s, o *joinSide, c *vec.Chunk) error {
+	n := c.Len()
+	j.matches = j.matches[:0]
+	for range n {
+		j.matches = append(j.matches, 0)
+	}
+	for i, e := range j.ents {
+		if e == none || j.skipped(i) {
+			continue
+		}
+		rec := j.recs.at(e)
+		rec.n[port] += c.Diff(i)
+		for r := rec.head[1-port]; r != 0; r = *o.next.at(r - 1) {
+			j.pRow = append(j.pRow, int32(i))
+			j.pOth = append(j.pOth, r-1)
+			if len(j.pRow) >= j.max {
+				if err := j.evalPairs(port, o, c); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if err := j.evalPairs(port, o, c); err != nil {
+		return err
+	}
+	if !s.outer {
+		return nil
+	}
+	for i := range n {
+		if j.skipped(i) {
+			continue
+		}
+		if (j.matches[i] > 0) == (j.cfg.Kind == Semi) {
+			if err := j.out1(port, c, int32(i), none, c.Diff(i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// evalPairs emits those of the candidate pairs for which the residual is true.
+func (j *HashJoin) evalPairs(port int, o *joinSide, c *vec.Chunk) error {
+	if len(j.pRow) == 0 {
+		return nil
+	}
+	nl := len(j.cfg.Left)
+	j.pairs.Reset()
+	for _, col := range j.resCols {
+		side, k := 0, col
+		if col >= nl {
+			side, k = 1, col-nl
+		}
+		if side == port {
+			j.pairs.Cols[col].AppendSel(c.Cols[k], j.pRow)
+		} else {
+			o.store.gather(o.at[k], j.pOth, j.pairs.Cols[col])
+		}
+	}
+	j.pairs.SetLen(len(j.pRow))
+	var err error
+	if j.passed, err = j.residual.EvalFilter(&j.evalCtx, j.pairs, nil, j.passed[:0]); err != nil {
+		return err
+	}
+	emitPairs := j.cfg.Kind != Semi && j.cfg.Kind != Anti
+	for _, p := range j.passed {
+		i, r := j.pRow[p], j.pOth[p]
+		d, m := c.Diff(int(i)), o.multiplicity(r)
+		j.matches[i] += m
+		begins, ends := false, false
+		if o.useDeg {
+			deg := o.deg.at(r)
+			before := *deg
+			*deg += d
+			begins, ends = before <= 0 && *deg > 0, before > 0 && *deg <= 0
+		}
+		if begins && emitPairs {
+			if err := j.out1(port, c, -1, r, -m); err != nil {
+				return err
+			}
+		}
+		if emitPairs {
+			if err := j.out1(port, c, i, r, d*m); err != nil {
+				return err
+			}
+		}
+		switch {
+		case ends && emitPairs:
+			err = j.out1(port, c, -1, r, m)
+		case !emitPairs && (begins || ends):
+			if begins == (j.cfg.Kind == Anti) {
+				m = -m
+			}
+			err = j.out1(port, c, -1, r, m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	j.pRow, j.pOth = j.pRow[:0], j.pOth[:0]
+	return nil
+}
+
+// flush emits what was collected.
+func (j *HashJoin) flush(port int, c *vec.Chunk) error {
+	if len(j.oRow) == 0 {
+		return nil
+	}
+	o := j.sides[1-port]
+	out := j.outc
+	out.Reset()
+	hasNull := false
+	for _, r := range j.oRow {
+		if r < 0 {
+			hasNull = true
+			break
+		}
+	}
+	sel := j.oRow
+	if hasNull {
+		j.selB = append(j.selB[:0], j.oRow...)
+		sel = j.selB
+		for i, r := range sel {
+			if r < 0 {
+				sel[i] = 0
+			}
+		}
+	}
+	for k, oc := range j.outCols {
+		v := out.Cols[k]
+		if oc.side != port {
+			o.store.gather(o.at[oc.col], j.oOth, v)
+			continue
+		}
+		v.AppendSel(c.Cols[oc.col], sel)
+		if hasNull {
+			for i, r := range j.oRow {
+				if r < 0 {
+					v.Nulls.Set(i)
+				}
+			}
+		}
+	}
+	ones := true
+	for _, d := range j.oDiff {
+		if d != 1 {
+			ones = false
+			break
+		}
+	}
+	out.SetLen(len(j.oRow))
+	if !ones {
+		out.EnsureDiffs()
+		copy(out.Diffs, j.oDiff)
+	}
+	j.oRow, j.oOth, j.oDiff = j.oRow[:0], j.oOth[:0], j.oDiff[:0]
+	return j.out.Chunk(out)
+}
+
+// apply adds the chunk's rows to their side.
+func (j *HashJoin) apply(port int, s *joinSide, c *vec.Chunk) error {
+	if c.Diffs == nil && s.byIdent == nil {
+		j.appendRows(port, s, c)
+		return nil
+	}
+	hashes := s.rowHashes(c)
+	for i, e := range j.ents {
+		if e == none || j.skipped(i) {
+			continue
+		}
+		rec := j.recs.at(e)
+		d := c.Diff(i)
+		// A multiset without state table may hold equal rows apart, hence the loop.
+		for d < 0 {
+			r := s.find(e, rec.head[port], c, i, hashes)
+			if r == none || !s.multiset && d < -1 {
+				return j.negative(c, i)
+			}
+			if m := s.multiplicity(r); -d < m {
+				*s.mult.at(r) += d
+				s.markDirty(r)
+				break
+			} else {
+				d += m
+			}
+			j.remove(port, s, r, rec, hashes[i])
+		}
+		if d > 0 {
+			if err := j.insert(port, s, e, rec, c, i, d, hashes); err != nil {
+				return err
+			}
+		}
+		if rec.head[0] == 0 && rec.head[1] == 0 {
+			j.empties = append(j.empties, e)
+		}
+	}
+	return nil
+}
+
+// insert adds row i of c d times.
+func (j *HashJoin) insert(port int, s *joinSide, e uint32, rec *joinRec, c *vec.Chunk, i int, d int64, hashes []uint64) error {
+	if s.multiset && s.byIdent != nil {
+		if r := s.find(e, rec.head[port], c, i, hashes); r != none {
+			*s.mult.at(r) += d
+			s.markDirty(r)
+			return nil
+		}
+	}
+	if d > 1 && !s.multiset {
+		return fmt.Errorf("join: row (%s) with a key has diff %d", vec.FormatRow(c, i), d)
+	}
+	r := s.alloc(e, &rec.head[port])
+	s.put(r, c, i)
+	if s.multiset {
+		*s.mult.at(r) = d
+	}
+	if s.useDeg {
+		*s.deg.at(r) = j.matches[i]
+	}
+	if s.byIdent != nil {
+		s.byIdent.insert(r, hashes[i])
+	}
+	s.markDirty(r)
+	return nil
+}
+
+func (j *HashJoin) negative(c *vec.Chunk, i int) error {
+	return fmt.Errorf("join: row (%s): %w", vec.FormatRow(c, i), ErrNegativeMultiplicity)
+}
+
+// appendRows is apply for a chunk that only inserts, column by column.
+func (j *HashJoin) appendRows(port int, s *joinSide, c *vec.Chunk) {
+	rows, ids := j.sel[:0], j.pOth[:0]
+	for i, e := range j.ents {
+		if e == none {
+			continue
+		}
+		r := s.alloc(e, &j.recs.at(e).head[port])
+		if s.useDeg {
+			*s.deg.at(r) = j.matches[i]
+		}
+		rows, ids = append(rows, int32(i)), append(ids, r)
+	}
+	for k, col := range s.stored {
+		s.store.putRows(k, ids, c.Cols[col], rows)
+	}
+	if s.st != nil {
+		for _, r := range ids {
+			*s.flags.at(r) |= rowDirty
+		}
+		s.dirty = append(s.dirty, ids...)
+	}
+	j.sel, j.pOth = rows, ids[:0]
+}
+
+// Barrier hands over dirty rows.
+func (j *HashJoin) Barrier(bar exec.Barrier) error {
+	if bar.Checkpoint {
+		for _, s := range j.sides {
+			j.checkpoint(s)
+		}
+	}
+	j.dropEmpty()
+	j.evict()
+	return j.out.Barrier(bar)
+}

@@ -1,0 +1,308 @@
+package op
+
+import (
+	"encoding/binary"
+
+	"github.com/weirdb/weir/exec/vec"
+)
+
+// State of a HashJoin. A row's state key is the vnode, the join key and the row's identity; the value is
+// the stored columns, and for multisets the multiplicity. All rows of a key are read together, both
+// sides, when the key is first asked for.
+
+// remove deletes row r. hash is that of its identity.
+func (j *HashJoin) remove(port int, s *joinSide, r uint32, rec *joinRec, hash uint64) {
+	if *s.flags.at(r)&rowStored != 0 {
+		// At once: the key may be evicted and read again before the next checkpoint.
+		s.st.Delete(j.rowKeys(s, []uint32{r}, nil))
+	}
+	s.unlink(r, &rec.head[port], hash)
+}
+
+// rowKeys calls fn with the state key of each of a few rows, and gives the last one.
+func (j *HashJoin) rowKeys(s *joinSide, rows []uint32, fn func(i int, key []byte)) (key []byte) {
+	ents := make([]uint32, len(rows))
+	for i, r := range rows {
+		ents[i] = *s.ent.at(r)
+	}
+	j.keyBuf.Reset()
+	for k, v := range j.keyBuf.Cols {
+		j.keyStore.gather(k, ents, v)
+	}
+	if s.chunk == nil {
+		s.chunk = vec.NewChunk(s.store.types(), 0)
+	}
+	s.chunk.Reset()
+	for k, v := range s.chunk.Cols {
+		s.store.gather(k, rows, v)
+	}
+	s.prepareVnodes(j.keyBuf.Cols, len(rows))
+	for i := range rows {
+		s.keys2.key(j.keyBuf.Cols, i, false)
+		key = s.keys2.more(s.chunk.Cols[:s.ident], i, s.multiset)
+		if fn != nil {
+			fn(i, key)
+		}
+	}
+	return key
+}
+
+func (s *joinSide) prepareVnodes(keyCols []*vec.Vector, n int) {
+	s.storeV = s.storeV[:0]
+	for _, d := range s.distKeys {
+		s.storeV = append(s.storeV, keyCols[d])
+	}
+	s.keys2.prepare(s.storeV, n)
+}
+
+// checkpoint writes the rows that came or changed since the last one. Rows that went were deleted from
+// the table at once, so one that came back under its old key is put after that.
+func (j *HashJoin) checkpoint(s *joinSide) {
+	if s.st == nil {
+		return
+	}
+	rows := s.dirty[:0]
+	for _, r := range s.dirty {
+		// A row may be listed twice, or be gone and its place free or taken by another one.
+		if f := s.flags.at(r); *f&rowDirty != 0 && s.store.live.get(r) {
+			*f = *f&^rowDirty | rowStored
+			rows = append(rows, r)
+		}
+	}
+	for len(rows) > 0 {
+		n := min(len(rows), vec.ChunkSize)
+		piece := rows[:n]
+		j.rowKeys(s, piece, func(i int, key []byte) {
+			s.val = vec.EncodeRow(s.val[:0], s.chunk.Cols, i)
+			if s.multiset {
+				s.val = binary.AppendVarint(s.val, *s.mult.at(piece[i]))
+			}
+			s.st.Put(key, s.val)
+		})
+		rows = rows[n:]
+	}
+	s.dirty = s.dirty[:0]
+}
+
+// load reads the rows of new entries: those of the listed rows of the key columns.
+func (j *HashJoin) load(cols []*vec.Vector, n int, ents []uint32, added []int32) error {
+	for port, s := range j.sides {
+		if s.st == nil {
+			continue
+		}
+		s.prepareVnodes(cols, n)
+		hashes := append([]uint64(nil), s.keys2.hashes...)
+		for _, row := range added {
+			e := ents[row]
+			s.keys2.hashes = append(s.keys2.hashes[:0], hashes...)
+			key := append([]byte(nil), s.keys2.key(cols, int(row), false)...)
+			if err := j.loadSide(port, s, e, key); err != nil {
+				return err
+			}
+		}
+	}
+	for _, row := range added {
+		if j.residual != nil {
+			if err := j.countMatches(ents[row]); err != nil {
+				return err
+			}
+		}
+		rec := j.recs.at(ents[row])
+		if rec.head[0] == 0 && rec.head[1] == 0 {
+			j.empties = append(j.empties, ents[row])
+		}
+	}
+	return nil
+}
+
+func (j *HashJoin) loadSide(port int, s *joinSide, e uint32, prefix []byte) error {
+	in := vec.NewChunk(s.store.types(), 0)
+	var mults []int64
+	err := s.st.Scan(prefix, func(_, val []byte) error {
+		rest, err := vec.DecodeRow(val, in.Cols)
+		if err != nil {
+			return err
+		}
+		m := int64(1)
+		if s.multiset {
+			if m, rest, err = takeVarint(rest); err != nil {
+				return err
+			}
+		}
+		if len(rest) > 0 {
+			return vec.ErrCorruptRow
+		}
+		mults = append(mults, m)
+		in.PushDiff(1)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	rec := j.recs.at(e)
+	rows := make([]uint32, in.Len())
+	for i := range rows {
+		r := s.alloc(e, &rec.head[port])
+		for k, v := range in.Cols {
+			s.store.put(k, r, v, i)
+		}
+		if s.multiset {
+			*s.mult.at(r) = mults[i]
+		}
+		*s.flags.at(r) = rowStored
+		rec.n[port] += mults[i]
+		rows[i] = r
+	}
+	if s.byIdent != nil {
+		s.eachHash(rows, func(r uint32, h uint64) { s.byIdent.insert(r, h) })
+	}
+	return nil
+}
+
+// countMatches computes the numbers of matches of all rows of a key.
+func (j *HashJoin) countMatches(e uint32) error {
+	l, r := j.sides[0], j.sides[1]
+	if !l.useDeg && !r.useDeg {
+		return nil
+	}
+	rec := j.recs.at(e)
+	var ls, rs []uint32
+	eval := func() error {
+		if len(ls) == 0 {
+			return nil
+		}
+		nl := len(j.cfg.Left)
+		j.pairs.Reset()
+		for _, col := range j.resCols {
+			if col < nl {
+				l.store.gather(l.at[col], ls, j.pairs.Cols[col])
+			} else {
+				r.store.gather(r.at[col-nl], rs, j.pairs.Cols[col])
+			}
+		}
+		j.pairs.SetLen(len(ls))
+		var err error
+		if j.passed, err = j.residual.EvalFilter(&j.evalCtx, j.pairs, nil, j.passed[:0]); err != nil {
+			return err
+		}
+		for _, p := range j.passed {
+			if l.useDeg {
+				*l.deg.at(ls[p]) += r.multiplicity(rs[p])
+			}
+			if r.useDeg {
+				*r.deg.at(rs[p]) += l.multiplicity(ls[p])
+			}
+		}
+		ls, rs = ls[:0], rs[:0]
+		return nil
+	}
+	for x := rec.head[0]; x != 0; x = *l.next.at(x - 1) {
+		for y := rec.head[1]; y != 0; y = *r.next.at(y - 1) {
+			ls, rs = append(ls, x-1), append(rs, y-1)
+			if len(ls) >= vec.ChunkSize {
+				if err := eval(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return eval()
+}
+
+// dropEmpty forgets keys without rows.
+func (j *HashJoin) dropEmpty() {
+	ents := j.empties[:0]
+	for _, e := range j.empties {
+		rec := j.recs.at(e)
+		if j.keyStore.live.get(e) && rec.head == [2]uint32{} && rec.n[0] >= 0 {
+			rec.n[0] = -1 // listed
+			ents = append(ents, e)
+		}
+	}
+	j.dropKeys(ents)
+	j.empties = j.empties[:0]
+}
+
+func (j *HashJoin) dropKeys(ents []uint32) {
+	for len(ents) > 0 {
+		n := min(len(ents), vec.ChunkSize)
+		j.keyBuf.Reset()
+		for k, v := range j.keyBuf.Cols {
+			j.keyStore.gather(k, ents[:n], v)
+		}
+		j.hashes = vec.HashRows(j.keyBuf.Cols, n, j.hashes)
+		for i, e := range ents[:n] {
+			j.idx.remove(e, j.hashes[i])
+			j.keyStore.release(e)
+		}
+		ents = ents[n:]
+	}
+}
+
+func (j *HashJoin) bytes() int {
+	return j.sides[0].bytes() + j.sides[1].bytes() + j.keyStore.bytes() + j.keyStore.count()*24 + j.idx.bytes()
+}
+
+// evict forgets keys whose rows are all in the state tables until the memory is below the budget.
+func (j *HashJoin) evict() {
+	budget := j.ctx.MemoryBudget
+	if budget <= 0 || j.sides[0].st == nil || int64(j.bytes()) <= budget {
+		return
+	}
+	var victims []uint32
+	need := int64(j.bytes()) - budget
+	perKey := need/int64(max(j.keyStore.count(), 1)) + 1
+	for range j.keyStore.n {
+		if j.hand >= j.keyStore.n {
+			j.hand = 0
+		}
+		e := j.hand
+		j.hand++
+		if !j.keyStore.live.get(e) || !j.clean(e) {
+			continue
+		}
+		freed := j.forget(e)
+		victims = append(victims, e)
+		if need -= max(freed, perKey); need <= 0 {
+			break
+		}
+	}
+	if len(victims) > 0 {
+		j.cold = true
+		j.dropKeys(victims)
+	}
+}
+
+// clean tells whether everything under a key is in the state tables.
+func (j *HashJoin) clean(e uint32) bool {
+	rec := j.recs.at(e)
+	for p, s := range j.sides {
+		for r := rec.head[p]; r != 0; r = *s.next.at(r - 1) {
+			if *s.flags.at(r - 1)&rowDirty != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// forget frees the rows of a key and tells how many bytes that are about.
+func (j *HashJoin) forget(e uint32) int64 {
+	rec := j.recs.at(e)
+	var freed int64
+	for p, s := range j.sides {
+		var rows []uint32
+		for r := rec.head[p]; r != 0; r = *s.next.at(r - 1) {
+			rows = append(rows, r-1)
+		}
+		freed += int64(len(rows) * (s.store.rowBytes + 18))
+		if s.byIdent == nil {
+			for _, r := range rows {
+				s.unlink(r, &rec.head[p], 0)
+			}
+			continue
+		}
+		s.eachHash(rows, func(r uint32, h uint64) { s.unlink(r, &rec.head[p], h) })
+	}
+	return freed + 40
+}
