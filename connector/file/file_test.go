@@ -249,3 +249,54 @@ func TestData(t *testing.T) {
 		})
 	}
 }
+
+// TestExampleData: the files of the walk-through are what it says they are.
+func TestExampleData(t *testing.T) {
+	for _, f := range []struct {
+		cfg  connector.Config
+		path string
+		rows int64
+		last string
+	}{
+		{
+			connector.Config{Encode: "json", Columns: parseColumns(t, "id int4, date text, delay int4, distance int4, origin text, destination text")},
+			"flights.jsonl", 20_000, `20000 "2001/03/31 22:27" -9 83 CLT GSO`,
+		},
+		{
+			connector.Config{
+				Encode: "csv", EncodeOptions: []connector.Option{{Name: "header"}},
+				Columns: parseColumns(t, "iata text, name text, city text, state text, country text, latitude float8, longitude float8"),
+			},
+			"airports.csv", 3376, `ZZV "Zanesville Municipal" Zanesville OH USA 39.94445833 -81.89210528`,
+		},
+	} {
+		f.cfg.Dir, f.cfg.Options = "../../examples", []connector.Option{{Name: "path", Value: f.path, IsSet: true}}
+		src, err := NewSource(f.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := src.Open(t.Context(), 0, nil, everyColumn(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := schemaChunk(src)
+		last := ""
+		for {
+			c.Reset()
+			// No further: who follows the walk-through appends to its file.
+			n, err := r.Next(c, int(min(f.rows-r.OffsetRows(), vec.ChunkSize)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last = vec.FormatRow(c, n-1); r.OffsetRows() == f.rows {
+				break
+			}
+		}
+		if last != f.last {
+			t.Errorf("%s: %d rows, the last is %s", f.path, r.OffsetRows(), last)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
