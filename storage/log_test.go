@@ -432,3 +432,20 @@ func FuzzLogSegment(f *testing.F) {
 		}
 	})
 }
+
+// TestLogAfterKill: what a killed process had written without a sync, and its successor has read,
+// is made durable by the successor before it builds on it.
+func TestLogAfterKill(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	l := testLog(t, fs, 0, 1<<20)
+	mustSubmit(t, l, true, "a")
+	mustSubmit(t, l, false, "b")
+	killed := testLog(t, fs, 0, 1<<20)
+	wantRecords(t, replay(t, killed, 0), "1:a", "2:b")
+	mustSubmit(t, killed, true, "c")
+	l3 := testLog(t, fs.CrashClone(vfs.CrashCloneCfg{}), 0, 1<<20)
+	wantRecords(t, replay(t, l3, 0), "1:a", "2:b", "3:c")
+	for _, l := range []*Log{l, killed, l3} {
+		l.close()
+	}
+}
