@@ -181,8 +181,7 @@ func (c *conn) step() error {
 		c.sync(body)
 	case 'H':
 		if len(body) > 0 {
-			c.failed(sqlerr.Newf(sqlerr.ProtocolViolation, "invalid message format"), "")
-			c.skipping = true
+			c.extended(sqlerr.Newf(sqlerr.ProtocolViolation, "invalid message format"), "")
 		}
 		_ = c.flush() // c.lost has it
 	case 'F':

@@ -9,11 +9,15 @@ import (
 // extended ends the handling of a message of the extended protocol: an error is reported, and
 // everything up to the next Sync is skipped.
 func (c *conn) extended(err error, sql string) {
-	if err != nil {
-		c.failed(err, sql)
-		c.skipping = true
+	if err == nil {
+		c.leave()
+		return
 	}
+	c.failed(err, sql)
+	c.skipping = true
 	c.leave()
+	// Clients that wait after a Flush would wait for ever: their Flush is skipped.
+	_ = c.flush() // c.lost has it
 }
 
 // parse handles Parse.
