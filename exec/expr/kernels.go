@@ -31,7 +31,7 @@ func makeKernels() table {
 	t := table{}
 	for _, add := range []func(table){
 		addIntKernels, addFloatKernels, addNumericKernels, addCompareKernels, addCastKernels,
-		addTextKernels, addBytesKernels, addLikeKernels,
+		addTextKernels, addBytesKernels, addLikeKernels, addRegexKernels,
 	} {
 		add(t)
 	}

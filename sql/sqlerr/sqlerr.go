@@ -35,6 +35,7 @@ const (
 	InvalidEscapeSequence        Code = "22025"
 	InvalidLogArgument           Code = "2201E"
 	InvalidPowerArgument         Code = "2201F"
+	InvalidUseOfEscapeCharacter  Code = "2200C"
 	InvalidWidthBucketArgument   Code = "2201G"
 	InvalidRowCountInLimit       Code = "2201W"
 	InvalidRowCountInOffset      Code = "2201X"
