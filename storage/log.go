@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -293,6 +294,11 @@ func (l *Log) run() {
 		group = l.take(group[:0])
 		if len(group) > 0 {
 			l.write(group)
+			if len(group) > 1 {
+				// Those who were just told may submit again at once: let them, so that the next
+				// fsync is for all of them and not for the first one.
+				runtime.Gosched()
+			}
 			clear(group)
 			continue
 		}
