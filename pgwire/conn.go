@@ -190,6 +190,9 @@ func (c *conn) step() error {
 	default:
 		return sqlerr.Newf(sqlerr.ProtocolViolation, "invalid frontend message type %d", typ)
 	}
+	if len(c.rows.buf) >= c.rows.limit {
+		_ = c.flush() // a client may send a lot before its first Sync
+	}
 	if c.lost != nil {
 		return c.lost
 	}

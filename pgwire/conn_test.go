@@ -425,3 +425,63 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// A client that only sends does not make the server collect answers.
+func TestOutputIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, kind := range []string{"messages", "statements"} {
+			p := startPipe(t, Config{WriteBuffer: 1000})
+			c := p.connect()
+			if kind == "messages" {
+				c.fe.Send(&pgproto3.Parse{Name: "s", Query: "select 1"})
+				for range 10000 {
+					c.fe.Send(&pgproto3.Describe{ObjectType: 'S', Name: "s"})
+				}
+				c.fe.Send(&pgproto3.Sync{})
+			} else {
+				c.fe.Send(&pgproto3.Query{String: strings.Repeat("begin;commit;", 10000)})
+			}
+			sent := make(chan error)
+			go func() { sent <- c.fe.Flush() }()
+			synctest.Wait() // the server waits for somebody to read
+			for _, conn := range p.srv.list() {
+				if n := len(conn.rows.buf); n < 1000 || n > 2000 {
+					t.Errorf("%s: %d bytes of output are waiting", kind, n)
+				}
+			}
+			if got := c.until(nil); !strings.HasSuffix(got, "ReadyForQuery I\n") {
+				t.Errorf("%s: %.100s", kind, got)
+			}
+			if err := <-sent; err != nil {
+				t.Error(err)
+			}
+			p.end(nil)
+		}
+	})
+}
+
+// The watcher sleeps when no statement runs for a while.
+func TestIdleServerDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startPipe(t, Config{ClientCheck: time.Second})
+		c := p.connect()
+		for range 2 {
+			c.query(t, "copy wire_t from stdin")
+			c.until([]string{"CopyInResponse"})
+			time.Sleep(time.Minute) // the bubble's clock
+			if p.srv.watch.asleep.Load() {
+				t.Error("nobody looks after the running statement")
+			}
+			c.fe.Send(&pgproto3.CopyDone{})
+			if err := c.fe.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			c.until(nil)
+			time.Sleep(2 * time.Second)
+			if !p.srv.watch.asleep.Load() {
+				t.Error("there is nothing to look after")
+			}
+		}
+		p.end(nil)
+	})
+}

@@ -46,6 +46,11 @@ func (c *conn) runQuery(sql string) (synced bool, err error) {
 		if i > 0 && ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
+		if len(c.rows.buf) >= c.rows.limit {
+			if err := c.flush(); err != nil {
+				return false, err
+			}
+		}
 		w := c.stmt.start(ctx, true)
 		res, err := u.Run(ctx, w)
 		if err = c.stmt.finish(err); err != nil {

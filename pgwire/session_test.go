@@ -21,7 +21,6 @@ type hook struct {
 	run    func(ctx context.Context, w ResultWriter) (Result, error)
 	// cols describes every prepared statement.
 	cols   []Column
-	status byte
 	aborts int
 }
 
