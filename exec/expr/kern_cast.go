@@ -275,5 +275,4 @@ func addCastKernels(t table) {
 			t.add(f.ID, datums(fromText))
 		}
 	}
-	addDateCasts(t)
 }

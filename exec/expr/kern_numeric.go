@@ -252,15 +252,15 @@ func addNumericKernels(t table) {
 	t.add("gcd(numeric,numeric)", binaryErr(gcdDecimal))
 	t.add("lcm(numeric,numeric)", binaryErr(lcmDecimal))
 	t.add("factorial(int8)", unaryErr(factorial))
-	t.add("sqrt(numeric)", unaryErr(sqrtDecimal))
-	t.add("exp(numeric)", unaryErr(expDecimal))
-	t.add("ln(numeric)", unaryErr(lnDecimal))
-	log10 := unaryErr(func(d types.Decimal) (types.Decimal, error) { return logDecimal(types.NewDecimal(10, 0), d) })
+	t.add("sqrt(numeric)", unaryErr(types.Decimal.Sqrt))
+	t.add("exp(numeric)", unaryErr(types.Decimal.Exp))
+	t.add("ln(numeric)", unaryErr(types.Decimal.Ln))
+	log10 := unaryErr(func(d types.Decimal) (types.Decimal, error) { return d.Log(types.NewDecimal(10, 0)) })
 	t.add("log(numeric)", log10)
 	t.add("log10(numeric)", log10)
-	t.add("log(numeric,numeric)", binaryErr(logDecimal))
+	t.add("log(numeric,numeric)", binaryErr(func(base, d types.Decimal) (types.Decimal, error) { return d.Log(base) }))
 	for _, name := range []string{"^", "power", "pow"} {
-		t.add(name+"(numeric,numeric)", binaryErr(powDecimal))
+		t.add(name+"(numeric,numeric)", binaryErr(types.Decimal.Power))
 	}
 	t.add("width_bucket(numeric,numeric,numeric,int4)", datums(func(_ *genCall, a []types.Datum) (types.Datum, error) {
 		b, err := widthBucketDecimal(a[0].Dec, a[1].Dec, a[2].Dec, a[3].I)

@@ -30,7 +30,7 @@ func kernels() table {
 func makeKernels() table {
 	t := table{}
 	for _, add := range []func(table){
-		addIntKernels, addFloatKernels, addNumericKernels, addCompareKernels, addCastKernels,
+		addIntKernels, addFloatKernels, addNumericKernels, addCompareKernels, addDateKernels, addCastKernels,
 		addTextKernels, addBytesKernels, addLikeKernels, addRegexKernels,
 	} {
 		add(t)

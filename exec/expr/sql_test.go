@@ -128,7 +128,6 @@ func pgConn(t *testing.T) *pgconn.PgConn {
 	return conn
 }
 
-
 // TestSQL runs the files. Commands: eval evaluates each line of its input; digits=n compares floats
 // to n digits, zone=name sets the time zone, local is for what PostgreSQL cannot be asked.
 func TestSQL(t *testing.T) {

@@ -34,10 +34,10 @@ const dateOps = `
 // dateFuncs: manual, section 9.9. The keywords without parentheses (current_date) are calls of the
 // functions of that name.
 const dateFuncs = `
-age(timestamp,timestamp) interval
-age(timestamptz,timestamptz) interval stable
-age(timestamp) interval stable
-age(timestamptz) interval stable
+age(timestamp,timestamp) interval fail
+age(timestamptz,timestamptz) interval stable fail
+age(timestamp) interval stable fail
+age(timestamptz) interval stable fail
 clock_timestamp() timestamptz volatile
 statement_timestamp() timestamptz stable
 transaction_timestamp() timestamptz stable
