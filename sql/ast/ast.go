@@ -240,6 +240,9 @@ type (
 		X      Expr
 		Lo, Hi Expr // for a slice either may be nil; for an index Hi is nil
 		Slice  bool
+		// Chain is set if X is a Subscript of the same reference: a[i][j] takes one element of
+		// an array with two dimensions, (a[i])[j] an element of an element.
+		Chain bool
 	}
 	// Field is (x).f; Name "*" for (x).*.
 	Field struct {

@@ -416,9 +416,11 @@ func (p *parser) referentialAction() string {
 		return "restrict"
 	case p.acceptWord("cascade"):
 		return "cascade"
-	case p.acceptWords("set", "null"):
-		return "set null"
-	case p.acceptWords("set", "default"):
+	case p.acceptWord("set"):
+		if p.acceptWord("null") {
+			return "set null"
+		}
+		p.expectWord("default")
 		return "set default"
 	}
 	p.unexpected()

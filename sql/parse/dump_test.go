@@ -79,3 +79,25 @@ func dumpStruct(v reflect.Value, indent string) string {
 	}
 	return name + "{\n" + indent + "  " + strings.Join(fields, "\n"+indent+"  ") + "\n" + indent + "}"
 }
+
+// withoutPositions removes the positions from a dump, and the line breaks that depend on their
+// length.
+func withoutPositions(s string) string {
+	var b strings.Builder
+	inString := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '"' && (i == 0 || s[i-1] != '\\'):
+			inString = !inString
+			b.WriteByte('"')
+		case !inString && s[i] == '@':
+			for i+1 < len(s) && s[i+1] >= '0' && s[i+1] <= '9' {
+				i++
+			}
+		case !inString && (s[i] == ' ' || s[i] == '\n' || s[i] == ','):
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}

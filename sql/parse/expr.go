@@ -553,6 +553,7 @@ func (p *parser) overlaps(f frag) frag {
 
 // indirection reads ".field", ".*", "[i]" and "[lo:hi]" behind an operand.
 func (p *parser) indirection(f frag) frag {
+	chain := false
 	for p.err == nil {
 		t := p.tok()
 		switch {
@@ -565,8 +566,10 @@ func (p *parser) indirection(f frag) frag {
 				return p.marker(t.Pos, &ast.Field{P: at(t), Name: "*"}, f)
 			}
 			f = p.marker(t.Pos, &ast.Field{P: at(t), Name: p.colLabel()}, f)
+			chain = false
 		case isSelf(t, "["):
-			f = p.subscript(f)
+			f = p.subscript(f, chain)
+			chain = true
 		default:
 			return f
 		}
@@ -577,10 +580,11 @@ func (p *parser) indirection(f frag) frag {
 	return f
 }
 
-func (p *parser) subscript(f frag) frag {
+// subscript reads one "[...]"; chain tells whether another precedes it.
+func (p *parser) subscript(f frag, chain bool) frag {
 	t := p.tok()
 	p.next()
-	c := &subscriptCell{sub: &ast.Subscript{P: at(t)}}
+	c := &subscriptCell{sub: &ast.Subscript{P: at(t), Chain: chain}}
 	operands := []frag{f}
 	if !p.isSelf(":") {
 		operands = append(operands, p.expr())

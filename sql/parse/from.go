@@ -97,6 +97,11 @@ func (p *parser) joinsBeforeCondition(right frag) (frag, bool) {
 	return p.joins(right)
 }
 
+// startsJoin tells whether a join follows.
+func (p *parser) startsJoin() bool {
+	return p.isOneOf("join", "cross", "natural", "inner", "left", "right", "full")
+}
+
 // joinKind reads [INNER|LEFT|RIGHT|FULL [OUTER]] JOIN.
 func (p *parser) joinKind() ast.JoinKind {
 	kind := ast.JoinInner
@@ -231,6 +236,9 @@ func (p *parser) parenQueryOrTable() (*query, frag) {
 			}
 			if p.acceptSelf(")") {
 				return q, frag{}
+			}
+			if !p.startsAlias() && !p.startsJoin() {
+				p.unexpected()
 			}
 			f = p.derived(q, inner, false)
 			f, joined := p.joins(f)

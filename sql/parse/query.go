@@ -237,7 +237,8 @@ func (p *parser) limitClause(q *query) {
 	if again {
 		p.multipleClauses(count, "LIMIT")
 	}
-	if p.isSelf(",") {
+	if p.acceptSelf(",") {
+		p.expr()
 		p.fail(sqlerr.New(sqlerr.SyntaxError, pos, "LIMIT #,# syntax is not supported").
 			WithHint("Use separate LIMIT and OFFSET clauses."))
 	}
