@@ -24,6 +24,9 @@ func (e *fieldError) Unwrap() error { return e.err }
 // columns is where decoded values go: the needed columns of the chunk that is being filled.
 type columns struct {
 	schema []exec.Column
+	// needed is the list that was asked for last, if any was (set).
+	needed []int
+	set    bool
 	// slots are the needed columns; slotOf maps a column of the schema to its slot or -1.
 	slots  []slot
 	slotOf []int
@@ -46,6 +49,7 @@ func (c *columns) init(schema []exec.Column) {
 }
 
 func (c *columns) need(cols []int) {
+	c.needed, c.set = append(c.needed[:0], cols...), true
 	c.slots = c.slots[:0]
 	for i := range c.slotOf {
 		c.slotOf[i] = -1

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/weirdb/weir/exec"
@@ -312,7 +313,11 @@ func (r *reader) Offset() []byte {
 
 func (r *reader) OffsetRows() int64 { return r.rows }
 
+// SetColumns may be called before each Next, so it does nothing for the columns that it has.
 func (r *reader) SetColumns(cols []int) {
+	if r.cols.set && slices.Equal(cols, r.cols.needed) {
+		return
+	}
 	r.cols.need(cols)
 	r.dec.use(&r.cols)
 }

@@ -411,6 +411,86 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestRateOfThePast: a second reader gets what another has read at once, and the two together are no
+// faster than one.
+func TestRateOfThePast(t *testing.T) {
+	for _, splits := range []int{1, 3} {
+		clock := &fakeClock{now: time.Unix(1_000_000, 0)}
+		src := mustSource(t, clock, "table=bid", "rate=10000", fmt.Sprintf("splits=%d", splits))
+		c := newChunk(src)
+		read := func(r exec.Reader) (n int) {
+			for {
+				c.Reset()
+				k, err := r.Next(c, 1000)
+				n += k
+				if err == exec.ErrNoData {
+					return n
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		open := func(offsets [][]byte) (rs []exec.Reader) {
+			for i := range splits {
+				var off []byte
+				if offsets != nil {
+					off = offsets[i]
+				}
+				r, err := src.Open(context.Background(), i, off, []int{0})
+				if err != nil {
+					t.Fatal(err)
+				}
+				rs = append(rs, r)
+			}
+			return rs
+		}
+		total := func(rs []exec.Reader) (n int64) {
+			for _, r := range rs {
+				read(r)
+				n += r.OffsetRows()
+			}
+			return n
+		}
+		first := open(nil)
+		var second []exec.Reader
+		for ms := range 2000 {
+			due := kindBefore(Bid, int64(ms)*10+1)
+			if got := total(first); got > due || got < due-int64(20*splits) {
+				t.Fatalf("%d splits: %d bids after %d ms, want %d", splits, got, ms, due)
+			}
+			if ms == 1000 {
+				second = open(nil)
+			}
+			if second != nil {
+				if got := total(second); got > due || got < due-int64(20*splits) {
+					t.Fatalf("%d splits: a second reader has %d bids after %d ms, want %d", splits, got, ms, due)
+				}
+			}
+			clock.advance(time.Millisecond)
+		}
+		// After a restart elsewhere the past is what lies before the offset.
+		var offsets [][]byte
+		for _, r := range first {
+			offsets = append(offsets, r.Offset())
+		}
+		was := total(first)
+		src = mustSource(t, clock, "table=bid", "rate=10000", fmt.Sprintf("splits=%d", splits))
+		again := open(offsets)
+		fresh := open(nil)
+		if got := total(fresh); got < was-20 {
+			t.Errorf("%d splits: %d bids of %d are there after a restart", splits, got, was)
+		}
+		for _, rs := range [][]exec.Reader{first, second, again, fresh} {
+			for _, r := range rs {
+				if err := r.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkBid(b *testing.B) {
 	src := mustSource(b, nil, "table=bid")
 	for _, bm := range []struct {

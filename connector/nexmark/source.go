@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirdb/weir/connector"
@@ -79,6 +80,9 @@ type source struct {
 	rate    int64 // events a second, 0 for no limit
 	splits  int
 	clock   connector.Clock
+	// frontier is the first event that no reader has come to. What happened before it is the past and is
+	// read again at any speed: with a rate, a new view must be able to catch up.
+	frontier atomic.Int64
 }
 
 // setColumns takes the columns of the statement, which may leave out and reorder the table's.
@@ -138,10 +142,13 @@ func (s *source) Open(_ context.Context, split int, offset []byte, cols []int) (
 		}
 		r.pos = n
 	}
-	r.align()
-	if s.rate > 0 {
-		r.base, r.baseTime = r.pos, s.clock.Now()
+	r.base, r.baseTime = r.pos+1, s.clock.Now()
+	if offset == nil {
+		r.base = 1 // the first event of all, which may be another split's
+	} else {
+		r.passed(r.pos)
 	}
+	r.align()
 	r.SetColumns(cols)
 	return r, nil
 }
@@ -155,7 +162,7 @@ type reader struct {
 	runs  []run
 	texts arena.Strings
 	ready chan struct{}
-	// At baseTime the event base was due; with a rate only.
+	// At baseTime the events below base were due (if there is a rate).
 	base     int64
 	baseTime time.Time
 	stop     func() bool
@@ -187,7 +194,7 @@ func (r *reader) nextOfKind() int64 {
 	return group*groupSize + first
 }
 
-// limit gives the first event that may not be read yet, and whether there will be more of them.
+// limit gives the first event that may not be read yet.
 func (r *reader) limit() int64 {
 	end := r.src.gen.s.Events
 	if r.src.rate == 0 {
@@ -195,17 +202,32 @@ func (r *reader) limit() int64 {
 	}
 	now := r.src.clock.Now()
 	due := r.due(now)
-	if late := r.pos + int64(float64(r.src.rate)*maxBurst.Seconds()); due > late {
+	late := r.pos + int64(float64(r.src.rate)*maxBurst.Seconds())
+	switch past := r.src.frontier.Load(); {
+	case past > due:
+		r.base, r.baseTime, due = past, now, past
+	case due > max(late, past):
+		late = max(late, past)
 		r.base, r.baseTime, due = late, now, late
 	}
 	return min(end, due)
+}
+
+// passed moves the frontier up to event n.
+func (r *reader) passed(n int64) {
+	for {
+		f := r.src.frontier.Load()
+		if n <= f || r.src.frontier.CompareAndSwap(f, n) {
+			return
+		}
+	}
 }
 
 // due gives the first event that is not due yet.
 func (r *reader) due(now time.Time) int64 {
 	d := max(now.Sub(r.baseTime), 0)
 	sec, ns := int64(d/time.Second), int64(d%time.Second)
-	return r.base + 1 + sec*r.src.rate + ns*r.src.rate/int64(time.Second)
+	return r.base + sec*r.src.rate + ns*r.src.rate/int64(time.Second)
 }
 
 // Next generates rows.
@@ -230,6 +252,9 @@ func (r *reader) Next(dst *vec.Chunk, maxRows int) (int, error) {
 			r.align()
 		}
 	}
+	if r.src.rate > 0 {
+		r.passed(min(r.pos, limit))
+	}
 	if rows == 0 {
 		if r.pos >= r.src.gen.s.Events {
 			return 0, io.EOF
@@ -247,7 +272,7 @@ func (r *reader) Next(dst *vec.Chunk, maxRows int) (int, error) {
 
 // arm sets the timer for the next row.
 func (r *reader) arm() {
-	next := min(r.nextOfKind(), r.src.gen.s.Events) - r.base
+	next := min(r.nextOfKind()+1, r.src.gen.s.Events) - r.base
 	due := time.Duration(next/r.src.rate)*time.Second +
 		time.Duration((next%r.src.rate*int64(time.Second)+r.src.rate-1)/r.src.rate)
 	wait := max(due-r.src.clock.Now().Sub(r.baseTime), minWait)
