@@ -370,7 +370,7 @@ func TestCommitOnFailingDisk(t *testing.T) {
 		var mu sync.Mutex
 		left := -1
 		fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if op.Kind != errorfs.OpFileWrite && op.Kind != errorfs.OpFileSync && op.Kind != errorfs.OpFileSyncData || !strings.HasSuffix(op.Path, ".log") {
+			if op.Kind != errorfs.OpFileWrite && op.Kind != errorfs.OpFileWriteAt && op.Kind != errorfs.OpFileSync && op.Kind != errorfs.OpFileSyncData || !strings.HasSuffix(op.Path, ".log") {
 				return nil
 			}
 			mu.Lock()

@@ -50,10 +50,12 @@ type Log struct {
 	file vfs.File // nil: a new segment is needed before anything can be written
 	salt uint32
 	off  int64 // end of the last block in file
+	// zeroed is the end of what is filled with zeros, or less than off.
+	zeroed int64
 	// unsynced are the blocks after durable, to be written again after a failure.
 	unsynced      [][]byte
 	unsyncedBytes int
-	buf           []byte
+	buf, zeros    []byte
 	// sinceCheck counts bytes since free space was last looked at.
 	sinceCheck int64
 	lowSpace   bool
@@ -76,6 +78,9 @@ type logConfig struct {
 	logger       *slog.Logger
 	segmentBytes int64
 	reserveBytes int64
+	// zeroAhead is how much of a segment is filled with zeros before it is needed: a sync that
+	// does not change a file's size is 2 to 3 times faster, as no metadata is written.
+	zeroAhead int64
 	// checkpoint is the last position that recovery does not need.
 	checkpoint LogPos
 }
@@ -386,7 +391,8 @@ func (l *Log) writeBlock(group []submission, first LogPos) error {
 		l.unsynced = append(l.unsynced, append([]byte(nil), l.buf...))
 		l.unsyncedBytes += size
 	}
-	if _, err := l.file.Write(l.buf); err != nil {
+	l.fillAhead(int64(size))
+	if _, err := l.file.WriteAt(l.buf, l.off); err != nil {
 		l.fail(err, !sync)
 		return err
 	}
@@ -410,6 +416,21 @@ func (l *Log) writeBlock(group []submission, first LogPos) error {
 	l.segs[len(l.segs)-1].bytes = l.off
 	l.segMu.Unlock()
 	return nil
+}
+
+// fillAhead extends the file with zeros when a block of n bytes would extend it. Blocks that are
+// large against the step extend the file themselves. If it fails, the block will tell why.
+func (l *Log) fillAhead(n int64) {
+	if l.off+n <= l.zeroed || 4*n > l.cfg.zeroAhead {
+		return
+	}
+	if l.zeros == nil {
+		l.zeros = make([]byte, l.cfg.zeroAhead)
+	}
+	from := max(l.zeroed, l.off)
+	if m, err := l.file.WriteAt(l.zeros, from); err == nil {
+		l.zeroed = from + int64(m)
+	}
 }
 
 // syncFile makes everything written durable.
@@ -506,7 +527,7 @@ func (l *Log) rotate() error {
 	if len(l.unsynced) > 0 {
 		l.synced(l.end)
 	}
-	l.file, l.salt, l.off = f, h.salt, off
+	l.file, l.salt, l.off, l.zeroed = f, h.salt, off, 0
 	l.segMu.Lock()
 	if n := len(l.segs); n > 0 && l.segs[n-1].first == h.first {
 		l.segs = l.segs[:n-1] // it failed before anything in it was durable
@@ -521,7 +542,10 @@ func (l *Log) rotate() error {
 // the segment that it was to supersede.
 func (l *Log) create(h segHeader) (_ vfs.File, off int64, err error) {
 	tmp := l.path(h.first) + tmpSuffix
-	f, err := l.cfg.fs.Create(tmp, vfs.WriteCategoryUnspecified)
+	if err := l.cfg.fs.Remove(tmp); err != nil && !oserror.IsNotExist(err) {
+		return nil, 0, err
+	}
+	f, err := l.cfg.fs.OpenReadWrite(tmp, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -531,14 +555,14 @@ func (l *Log) create(h segHeader) (_ vfs.File, off int64, err error) {
 			_ = l.cfg.fs.Remove(tmp) // gives back what little room it took
 		}
 	}()
-	if _, err := f.Write(h.encode()); err != nil {
+	if _, err := f.WriteAt(h.encode(), 0); err != nil {
 		return nil, 0, err
 	}
 	off = segHeaderLen
 	for _, b := range l.unsynced {
 		first, count := blockRange(b)
 		finishBlock(b, h.salt, first, l.durable, count)
-		if _, err := f.Write(append([]byte(nil), b...)); err != nil {
+		if _, err := f.WriteAt(b, off); err != nil {
 			return nil, 0, err
 		}
 		off += int64(len(b))

@@ -105,6 +105,9 @@ type CheckpointInfo struct {
 	LogPos LogPos
 }
 
+// logZeroAhead is how far the log fills its segment with zeros before it is needed.
+const logZeroAhead = 256 << 10
+
 // Names of system records.
 var checkpointKey = []byte{kindSystem, 'c'}
 
@@ -157,6 +160,7 @@ func Open(cfg Config) (_ *Store, err error) {
 	s.log, err = openLog(logConfig{
 		dir: cfg.FS.PathJoin(cfg.Dir, "log"), fs: cfg.FS, logger: cfg.Logger,
 		segmentBytes: cfg.LogSegmentBytes, reserveBytes: cfg.ReserveBytes,
+		zeroAhead:  min(logZeroAhead, cfg.LogSegmentBytes/8),
 		checkpoint: s.checkpoint.LogPos,
 	})
 	if err != nil {
