@@ -160,9 +160,10 @@ type (
 	// AnyAll is "l op ANY|ALL (array expression)". For LIKE ANY the Op is ~~ (ILIKE ~~*, with ! for NOT).
 	AnyAll struct {
 		P
-		Op   string
-		All  bool
-		L, R Expr
+		Schema string // of OPERATOR(schema.op)
+		Op     string
+		All    bool
+		L, R   Expr
 	}
 	// Case is CASE; Operand nil for the searched form; Else may be nil.
 	Case struct {
@@ -272,10 +273,11 @@ type (
 	// AnyAllQuery is "x op ANY|ALL (query)".
 	AnyAllQuery struct {
 		P
-		Op    string
-		All   bool
-		X     Expr
-		Query *Select
+		Schema string // of OPERATOR(schema.op)
+		Op     string
+		All    bool
+		X      Expr
+		Query  *Select
 	}
 	// Overlaps is (a, b) OVERLAPS (c, d).
 	Overlaps struct {

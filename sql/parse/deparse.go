@@ -251,12 +251,12 @@ func (w *writer) expr(e ast.Expr) {
 		}
 	case *ast.AnyAll:
 		w.operand(e.L)
-		w.anyAll(e.Op, e.All)
+		w.anyAll(e.Schema, e.Op, e.All)
 		w.expr(e.R)
 		w.puts(")")
 	case *ast.AnyAllQuery:
 		w.operand(e.X)
-		w.anyAll(e.Op, e.All)
+		w.anyAll(e.Schema, e.Op, e.All)
 		w.query(e.Query)
 		w.puts(")")
 	case *ast.InQuery:
@@ -399,7 +399,7 @@ func (w *writer) operator(schema, op string) {
 }
 
 // anyAll writes the operator and the word, up to the parenthesis.
-func (w *writer) anyAll(op string, all bool) {
+func (w *writer) anyAll(schema, op string, all bool) {
 	word := " ANY ("
 	if all {
 		word = " ALL ("
@@ -414,7 +414,9 @@ func (w *writer) anyAll(op string, all bool) {
 	case "!~~*":
 		op = "NOT ILIKE"
 	}
-	w.puts(" ", op, word)
+	w.puts(" ")
+	w.operator(schema, op)
+	w.puts(word)
 }
 
 func (w *writer) logic(args []ast.Expr, word string) {

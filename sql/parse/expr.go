@@ -207,7 +207,7 @@ func (p *parser) infixOne(left frag, prec int, m mode) (f frag, open bool) {
 	schema, op := p.operator()
 	if p.isWord("any") || p.isWord("some") || p.isWord("all") {
 		if m != modeRestricted {
-			return p.anyAll(left, t, op), false
+			return p.anyAll(left, t, schema, op), false
 		}
 	}
 	right := p.exprPrec(prec+1, m)
@@ -418,7 +418,7 @@ func (p *parser) likeInBetween(left frag) (f frag, open bool) {
 		if kind == ast.LikeILike {
 			op += "*"
 		}
-		return p.anyAll(left, start, op), false
+		return p.anyAll(left, start, "", op), false
 	}
 	pattern := p.exprPrec(precLike+1, modeFull)
 	if p.acceptWord("escape") {
@@ -432,7 +432,7 @@ func (p *parser) likeInBetween(left frag) (f frag, open bool) {
 }
 
 // anyAll reads "ANY|SOME|ALL (query or array)" behind the operator op at token t.
-func (p *parser) anyAll(left frag, t *lex.Token, op string) frag {
+func (p *parser) anyAll(left frag, t *lex.Token, schema, op string) frag {
 	all := p.isWord("all")
 	p.next()
 	if !p.isSelf("(") {
@@ -441,9 +441,9 @@ func (p *parser) anyAll(left frag, t *lex.Token, op string) frag {
 	}
 	q, list := p.parenthesised(true)
 	if q != nil {
-		return p.marker(t.Pos, &ast.AnyAllQuery{P: at(t), Op: op, All: all}, left, p.out.parens(p.finish(q)))
+		return p.marker(t.Pos, &ast.AnyAllQuery{P: at(t), Schema: schema, Op: op, All: all}, left, p.out.parens(p.finish(q)))
 	}
-	return p.marker(t.Pos, &ast.AnyAll{P: at(t), Op: op, All: all}, left, list[0])
+	return p.marker(t.Pos, &ast.AnyAll{P: at(t), Schema: schema, Op: op, All: all}, left, list[0])
 }
 
 // exprList reads one or more expressions with commas between them.
