@@ -88,6 +88,8 @@ type conn struct {
 	cancel context.CancelCauseFunc
 	// woken says that deadlines in the past were set.
 	woken bool
+	// stopNow says that no statement may begin any more, because of term.
+	stopNow bool
 	// killed says that the write deadline is final.
 	killed bool
 	// ended says that the connection takes no notifications any more.
@@ -292,6 +294,9 @@ func (c *conn) enter() context.Context {
 	if c.ctx == nil {
 		c.ctx, c.cancel = context.WithCancelCause(c.base)
 	}
+	if c.stopNow {
+		c.cancel(c.term.Load())
+	}
 	ctx := c.ctx
 	c.mu.Unlock()
 	c.runs.Add(1)
@@ -370,6 +375,7 @@ func (c *conn) stop(err *sqlerr.Error, now bool) {
 		c.woken = true
 		_ = c.nc.SetReadDeadline(longAgo)
 	case now:
+		c.stopNow = true
 		c.cancelLocked(err)
 	}
 }

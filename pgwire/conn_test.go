@@ -485,3 +485,20 @@ func TestIdleServerDoesNothing(t *testing.T) {
 		p.end(nil)
 	})
 }
+
+// A connection that is told to end between two messages of a group does not begin the next
+// statement.
+func TestTerminateBetweenMessages(t *testing.T) {
+	srv, err := NewServer(Config{Backend: newFake(), ClientCheck: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConn(srv, &memConn{}, t.Context())
+	c.stop(adminShutdown(), true)
+	ctx := c.enter()
+	if got := context.Cause(ctx); got != error(c.term.Load()) {
+		t.Errorf("the statement runs: %v", got)
+	}
+	c.leave()
+	c.endBase(errQuit)
+}

@@ -88,9 +88,9 @@ type fakeSession struct {
 	start  Startup
 	client Client
 	status byte
-	// implicit says that there is an implicit transaction, failed that it failed.
-	implicit, failed bool
-	settings         map[string]string
+	// failed says that the implicit transaction failed.
+	failed   bool
+	settings map[string]string
 	// undo is what settings and rows were when the transaction began.
 	undoSettings map[string]string
 	undoRows     []string
