@@ -15,18 +15,14 @@ import (
 	"github.com/weirdb/weir/sql/types"
 )
 
-// operator makes the operator of a node that has inputs, except the ends of stream plans. subst replaces
-// parameters by values; nil if there are none.
-func operator(n plan.Node, env *exec.Env, subst func(scalar.Expr) scalar.Expr) (exec.Operator, error) {
-	if subst == nil {
-		subst = func(e scalar.Expr) scalar.Expr { return e }
-	}
+// operator makes the operator of a node that has inputs, except the ends of stream plans.
+func operator(n plan.Node, env *exec.Env) (exec.Operator, error) {
 	in := func(i int) []types.Type { return n.Inputs()[i].Properties().Types() }
 	switch n := n.(type) {
 	case *plan.Filter:
-		return op.NewFilter(op.FilterConfig{In: in(0), Pred: subst(n.Pred)})
+		return op.NewFilter(op.FilterConfig{In: in(0), Pred: n.Pred})
 	case *plan.Project:
-		return op.NewProject(op.ProjectConfig{In: in(0), Exprs: substAll(n.Exprs, subst)})
+		return op.NewProject(op.ProjectConfig{In: in(0), Exprs: n.Exprs})
 	case *plan.HashAgg:
 		cfg := op.HashAggConfig{In: in(0), Keys: n.Keys, AppendOnlyIn: n.AppendOnlyIn, Dist: n.InDist}
 		for _, a := range n.Aggs {
@@ -36,18 +32,14 @@ func operator(n plan.Node, env *exec.Env, subst func(scalar.Expr) scalar.Expr) (
 		}
 		return op.NewHashAgg(cfg)
 	case *plan.HashJoin:
-		cfg := op.HashJoinConfig{
+		return op.NewHashJoin(op.HashJoinConfig{
 			Left: in(0), Right: in(1), Kind: joinKind(n.Kind), LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: n.NullSafe,
 			LeftRowKey: n.LeftRowKey, RightRowKey: n.RightRowKey,
 			LeftAppendOnly: n.LeftAppendOnly, RightAppendOnly: n.RightAppendOnly,
-			LeftDist: n.LeftDist, RightDist: n.RightDist, Output: n.Output,
-		}
-		if n.Residual != nil {
-			cfg.Residual = subst(n.Residual)
-		}
-		return op.NewHashJoin(cfg)
+			LeftDist: n.LeftDist, RightDist: n.RightDist, Output: n.Output, Residual: n.Residual,
+		})
 	case *plan.TopN:
-		limit, offset, err := limits(n.Limit, n.Offset, env, subst)
+		limit, offset, err := limits(n.Limit, n.Offset, env)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +48,7 @@ func operator(n plan.Node, env *exec.Env, subst func(scalar.Expr) scalar.Expr) (
 			RowKey: n.RowKey, AppendOnlyIn: n.AppendOnlyIn, RankOutput: n.RankOutput, Dist: n.InDist,
 		})
 	case *plan.Hop:
-		return op.NewHop(op.HopConfig{In: in(0), TimeCol: n.TimeCol, Size: n.Size, Slide: n.Slide, Offset: n.Offset})
+		return op.NewHop(op.HopConfig{In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset)})
 	case *plan.UnionAll:
 		cfg := op.UnionAllConfig{SourceColumn: n.SourceColumn, Ports: len(n.Ins)}
 		cfg.In = in(0)
@@ -66,33 +58,21 @@ func operator(n plan.Node, env *exec.Env, subst func(scalar.Expr) scalar.Expr) (
 	case *plan.ProjectSet:
 		cfg := op.ProjectSetConfig{In: in(0), Ordinality: n.Ordinality}
 		for _, f := range n.Funcs {
-			cfg.Funcs = append(cfg.Funcs, op.SetFunc{Fn: f.Fn, Args: substAll(f.Args, subst), Types: f.Types})
+			cfg.Funcs = append(cfg.Funcs, op.SetFunc{Fn: f.Fn, Args: f.Args, Types: f.Types})
 		}
 		return op.NewProjectSet(cfg)
 	case *plan.Values:
-		rows, err := ConstRows(n, env, subst)
-		if err != nil {
-			return nil, err
-		}
-		return op.NewValues(op.ValuesConfig{Types: n.Types(), Rows: rows})
+		return op.NewValues(op.ValuesConfig{Out: n.Types(), Rows: n.Rows})
 	case *plan.Sort:
 		return op.NewSort(op.SortConfig{In: in(0), OrderBy: sortKeys(n.OrderBy)})
 	case *plan.Limit:
-		limit, offset, err := limits(n.Limit, n.Offset, env, subst)
+		limit, offset, err := limits(n.Limit, n.Offset, env)
 		if err != nil {
 			return nil, err
 		}
 		return op.NewLimit(op.LimitConfig{In: in(0), Limit: limit, Offset: offset})
 	}
 	return nil, fmt.Errorf("no operator for plan node %T", n)
-}
-
-func substAll(es []scalar.Expr, subst func(scalar.Expr) scalar.Expr) []scalar.Expr {
-	out := make([]scalar.Expr, len(es))
-	for i, e := range es {
-		out[i] = subst(e)
-	}
-	return out
 }
 
 func sortKeys(ks []plan.SortKey) []vec.SortKey {
@@ -120,8 +100,8 @@ func joinKind(k plan.JoinKind) op.JoinKind {
 }
 
 // limits computes LIMIT (-1: none) and OFFSET.
-func limits(limit, offset scalar.Expr, env *exec.Env, subst func(scalar.Expr) scalar.Expr) (int64, int64, error) {
-	l, ok, err := count(limit, env, subst)
+func limits(limit, offset scalar.Expr, env *exec.Env) (int64, int64, error) {
+	l, ok, err := count(limit, env)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -131,7 +111,7 @@ func limits(limit, offset scalar.Expr, env *exec.Env, subst func(scalar.Expr) sc
 	if !ok {
 		l = -1
 	}
-	o, _, err := count(offset, env, subst)
+	o, _, err := count(offset, env)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -141,29 +121,13 @@ func limits(limit, offset scalar.Expr, env *exec.Env, subst func(scalar.Expr) sc
 	return l, o, nil
 }
 
-func count(e scalar.Expr, env *exec.Env, subst func(scalar.Expr) scalar.Expr) (int64, bool, error) {
+func count(e scalar.Expr, env *exec.Env) (int64, bool, error) {
 	if e == nil {
 		return 0, false, nil
 	}
-	d, err := expr.FoldConst(subst(e), env)
+	d, err := expr.FoldConst(e, env)
 	return d.I, d.Valid, err
 }
 
-// ConstRows computes the rows of a Values node.
-func ConstRows(n *plan.Values, env *exec.Env, subst func(scalar.Expr) scalar.Expr) ([][]types.Datum, error) {
-	rows := make([][]types.Datum, len(n.Rows))
-	for i, r := range n.Rows {
-		rows[i] = make([]types.Datum, len(r))
-		for j, e := range r {
-			if subst != nil {
-				e = subst(e)
-			}
-			d, err := expr.FoldConst(e, env)
-			if err != nil {
-				return nil, err
-			}
-			rows[i][j] = d
-		}
-	}
-	return rows, nil
-}
+// micros is the length of an interval without months.
+func micros(s types.Span) int64 { return int64(s.Days)*86_400_000_000 + s.Micros }

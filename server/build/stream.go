@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weirdb/weir/exec"
@@ -31,10 +32,11 @@ type Stream struct {
 	// Writer gives the place where actor number i of the last fragment puts a view's rows. Before,
 	// Prepare is told the number of actors.
 	Prepare func(actors int)
-	Writer  func(i int) op.ArrangementWriter
-	// Sink takes the rows of a sink.
+	Writer  func(i int) op.Arrangement
+	// Sink takes the rows of a sink; SinkContext ends with its writers.
 	Sink        exec.Sink
 	SinkColumns []exec.Column
+	SinkContext context.Context
 
 	// LeafCount is, after Build, the number of leaves with a Wrap in each fragment.
 	LeafCount map[int]int
@@ -207,14 +209,16 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 	switch n := n.(type) {
 	case *plan.Materialize:
 		out.Op, err = op.NewMaterialize(op.MaterializeConfig{
-			In: n.In.Properties().Types(), Key: sortKeys(n.Key), Writer: fb.b.Writer(i),
+			In: n.In.Properties().Types(), Key: sortKeys(n.Key), Target: fb.b.Writer(i),
 		})
 	case *plan.Sink:
-		out.Op, err = op.NewSink(op.SinkConfig{
-			In: n.In.Properties().Types(), Visible: n.Visible, Sink: fb.b.Sink, Columns: fb.b.SinkColumns,
-		})
+		var w exec.SinkWriter
+		if w, err = fb.b.Sink.Open(fb.b.SinkContext, fb.b.SinkColumns); err != nil {
+			return nil, err
+		}
+		out.Op, err = op.NewSink(op.SinkConfig{In: n.In.Properties().Types(), Visible: n.Visible, Writer: w})
 	default:
-		out.Op, err = operator(n, fb.j.Env, nil)
+		out.Op, err = operator(n, fb.j.Env)
 	}
 	if err != nil {
 		return nil, err

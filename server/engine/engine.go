@@ -20,6 +20,7 @@ import (
 	"github.com/weirdb/weir/connector"
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/storage"
 )
@@ -39,6 +40,10 @@ type Config struct {
 	ChunkSize int
 	// Connectors makes sources and sinks.
 	Connectors *connector.Registry
+	// Registry has the functions that queries may use, and Catalog adds the system relations to a
+	// catalog; both for the planner.
+	Registry *fn.Registry
+	Catalog  func(*catalog.Catalog) catalog.Reader
 }
 
 // Engine owns the incarnations.
@@ -55,6 +60,8 @@ type Engine struct {
 	// changed is closed, and replaced, whenever cur changes.
 	changed chan struct{}
 	closed  bool
+	// recoveries counts the incarnations after the first.
+	recoveries int64
 	// failures counts, by job, failures since the last one that was long ago.
 	failures map[flow.JobID]*failureCount
 	// stalled jobs are not started, with the reason.
@@ -103,6 +110,9 @@ func Open(cfg Config) (*Engine, error) {
 func (e *Engine) publish(inc *Incarnation) {
 	e.mu.Lock()
 	e.cur = inc
+	if inc.after {
+		e.recoveries++
+	}
 	close(e.changed)
 	e.changed = make(chan struct{})
 	e.mu.Unlock()
@@ -235,6 +245,7 @@ func (e *Engine) watch(inc *Incarnation) {
 		next, err := e.startCounting()
 		if err == nil {
 			e.cfg.Logger.Info("recovered", "epoch", uint64(next.Store.Completed()))
+			next.after = true
 			e.publish(next)
 			return
 		}

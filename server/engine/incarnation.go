@@ -27,6 +27,9 @@ type Incarnation struct {
 	// failure gets the one failure of the runtime (capacity 1).
 	failure chan flow.Failure
 
+	// after tells that this is not the first incarnation.
+	after bool
+
 	cat atomic.Pointer[catalog.Catalog]
 
 	mu sync.Mutex

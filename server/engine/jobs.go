@@ -227,12 +227,7 @@ func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids 
 	switch r.Kind {
 	case catalog.MatView:
 		arr := i.Store.Arrangement(storage.TableID(r.ID))
-		b.Writer = func(n, actors int) op.ArrangementWriter {
-			if n == 0 && len(j.Fragments) > 0 {
-				_ = actors
-			}
-			return arr.Writer(n)
-		}
+		b.Writer = func(n int) op.Arrangement { return arr.Writer(n) }
 		b.Prepare = func(actors int) { arr.SetWriters(actors) }
 	case catalog.Sink:
 		sink, err := i.e.cfg.Connectors.NewSink(connectorConfig(i.e.cfg.Logger, r))
@@ -240,6 +235,7 @@ func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids 
 			return nil, err
 		}
 		b.Sink = sink
+		b.SinkContext = i.Ctx
 		b.SinkColumns = sourceColumns(r)
 	}
 	if err := b.Build(j, stream); err != nil {
@@ -304,7 +300,7 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 		row := vec.NewChunk(all, 1)
 		bf := flow.NewTableBackfill(flow.TableBackfillConfig{
 			Types: ts, VersionAt: arr.VersionAt,
-			AppendKey: func(dst []byte, c *vec.Chunk, k int) []byte { return vec.AppendKey(dst, c.Cols, k, keys) },
+			AppendKey: func(dst []byte, c *vec.Chunk, k int) []byte { return vec.EncodeKey(dst, c.Cols, k, keys) },
 			Decode: func(dst *vec.Chunk, _, value []byte) error {
 				row.Reset()
 				if _, err := vec.DecodeRow(value, row.Cols); err != nil {

@@ -98,7 +98,7 @@ func Tables(rel *catalog.Relation) []storage.TableID {
 
 // Key appends the arrangement key of row i.
 func (t *Table) Key(dst []byte, c *vec.Chunk, i int) []byte {
-	return vec.AppendKey(dst, c.Cols, i, t.key)
+	return vec.EncodeKey(dst, c.Cols, i, t.key)
 }
 
 // uniqueKey appends the key of row i in a unique index, and false if the row is not in it.
@@ -108,7 +108,7 @@ func (u *uniqueIndex) uniqueKey(dst []byte, c *vec.Chunk, i int) ([]byte, bool) 
 			return dst, false
 		}
 	}
-	return vec.AppendKey(dst, c.Cols, i, u.keys), true
+	return vec.EncodeKey(dst, c.Cols, i, u.keys), true
 }
 
 // Decode appends an encoded row to a chunk of all columns.

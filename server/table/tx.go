@@ -388,3 +388,29 @@ func Replay(rt *flow.Runtime, pos storage.LogPos, rec []byte, find func(id uint3
 	}
 	return rt.Write(pos, ws)
 }
+
+// Get gives the row under a key as the transaction sees it.
+func (x *Tx) Get(t *Table, key []byte) (Row, error) { return x.table(t).get(key) }
+
+// DeleteAll deletes every row of a table, under the exclusive lock.
+func (x *Tx) DeleteAll(t *Table) error {
+	c := vec.NewChunk(t.types, 1)
+	var rows [][]byte
+	err := t.Arr.HeadScan(nil, nil, func(_, v []byte) error {
+		rows = append(rows, slices.Clone(v))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		c.Reset()
+		if err := t.Decode(c, r, 1); err != nil {
+			return err
+		}
+		if _, err := x.Delete(t, c, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

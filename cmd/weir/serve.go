@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weirdb/weir/server"
+)
+
+func serveCommand() *cobra.Command {
+	var cfg server.Config
+	var memory, level string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server",
+		Long: "Run the server. Each flag can also be given as an environment variable: --data-dir as\n" +
+			"WEIR_DATA_DIR, and so on; the flag wins.",
+		Args: cobra.NoArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return fromEnvironment(cmd.Flags())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if cfg.MemoryLimit, err = parseBytes(memory); err != nil {
+				return fmt.Errorf("--memory-limit: %w", err)
+			}
+			var lv slog.Level
+			if err := lv.UnmarshalText([]byte(level)); err != nil {
+				return fmt.Errorf("--log-level: %w", err)
+			}
+			cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: lv}))
+			start := time.Now()
+			s, err := server.Open(cfg)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("Weir is ready on %s (data in %s, %d ms)\n", s.Addr(), cfg.DataDir, time.Since(start).Milliseconds())
+			if a := s.HTTPAddr(); a != nil {
+				fmt.Printf("Health and metrics: http://%s/\n", a)
+			}
+			host, port, _ := strings.Cut(s.Addr().String(), ":")
+			fmt.Printf("Connect with: psql -h %s -p %s\n", strings.Replace(host, "127.0.0.1", "localhost", 1), port)
+			return s.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&cfg.DataDir, "data-dir", "./weir-data", "directory for everything durable")
+	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:9347", "address for clients (Postgres protocol)")
+	f.StringVar(&cfg.HTTP, "http", "127.0.0.1:9348", "address for health, metrics and profiles; off for none")
+	f.StringVar(&memory, "memory-limit", "0", "memory that the process may use, for example 4GB; 0 means 70 % of the machine's")
+	f.IntVar(&cfg.Parallelism, "parallelism", 0, "actors per parallel fragment of new jobs; 0 means the number of cores")
+	f.DurationVar(&cfg.BarrierInterval, "barrier-interval", 100*time.Millisecond, "longest time that input waits for its epoch to end")
+	f.DurationVar(&cfg.CheckpointInterval, "checkpoint-interval", time.Second, "time between checkpoints while there is input")
+	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
+	f.BoolVar(&cfg.Insecure, "insecure", false, "serve other machines without passwords")
+	return cmd
+}
+
+// fromEnvironment sets the flags that were not given from WEIR_ variables.
+func fromEnvironment(fs *pflag.FlagSet) error {
+	var err error
+	fs.VisitAll(func(f *pflag.Flag) {
+		name := "WEIR_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		v, ok := os.LookupEnv(name)
+		if !ok || f.Changed || err != nil {
+			return
+		}
+		if serr := fs.Set(f.Name, v); serr != nil {
+			err = fmt.Errorf("%s: %w", name, serr)
+		}
+	})
+	return err
+}
+
+// parseBytes reads a size such as 512MB or 4GB (powers of 1024); a bare number is bytes.
+func parseBytes(s string) (int64, error) {
+	u := strings.ToUpper(strings.TrimSpace(s))
+	shift := 0
+	for _, x := range []struct {
+		suffix string
+		shift  int
+	}{{"KB", 10}, {"MB", 20}, {"GB", 30}, {"TB", 40}, {"B", 0}} {
+		if rest, ok := strings.CutSuffix(u, x.suffix); ok {
+			u, shift = strings.TrimSpace(rest), x.shift
+			break
+		}
+	}
+	n, err := strconv.ParseInt(u, 10, 64)
+	if err != nil || n < 0 || n > 1<<62>>shift {
+		return 0, fmt.Errorf("%q is not a size", s)
+	}
+	return n << shift, nil
+}

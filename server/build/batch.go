@@ -1,0 +1,43 @@
+package build
+
+import (
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/batch"
+	"github.com/weirdb/weir/planner/plan"
+)
+
+// BatchLeaves opens the leaves of batch plans on a snapshot.
+type BatchLeaves interface {
+	Scan(n *plan.Scan) (batch.Leaf, error)
+	Source(n *plan.SourceScan) (batch.Leaf, error)
+}
+
+// Batch builds the tree of a batch plan without parameters.
+func Batch(n plan.Node, leaves BatchLeaves, env *exec.Env) (*batch.Node, error) {
+	switch n := n.(type) {
+	case *plan.Scan:
+		l, err := leaves.Scan(n)
+		return &batch.Node{Leaf: l}, err
+	case *plan.SourceScan:
+		l, err := leaves.Source(n)
+		return &batch.Node{Leaf: l}, err
+	}
+	o, err := operator(n, env)
+	if err != nil {
+		return nil, err
+	}
+	out := &batch.Node{Op: o}
+	if j, ok := n.(*plan.HashJoin); ok {
+		// The side that is not preserved comes first, so that no row is ever taken back. A full
+		// join has no such order and may take back rows of the side that ran first.
+		out.BuildLast = j.Kind != plan.Right
+	}
+	for _, in := range n.Inputs() {
+		c, err := Batch(in, leaves, env)
+		if err != nil {
+			return nil, err
+		}
+		out.In = append(out.In, c)
+	}
+	return out, nil
+}

@@ -1,0 +1,228 @@
+// Package server composes Weir and owns the life of the process: it opens the engine, listens for the
+// Postgres protocol and for HTTP (health, metrics, profiles), and shuts down in order.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/connector/builtin"
+	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/server/engine"
+	"github.com/weirdb/weir/server/session"
+	"github.com/weirdb/weir/server/syscat"
+	"github.com/weirdb/weir/storage"
+)
+
+// Config says how a server works. The zero value of a field means its default.
+type Config struct {
+	// DataDir holds everything durable. Default ./weir-data.
+	DataDir string
+	// Listen is the address for clients, HTTP the one for health and metrics ("off" for none).
+	// Defaults 127.0.0.1:9347 and 127.0.0.1:9348.
+	Listen, HTTP string
+	// MemoryLimit bounds the memory of the process, in bytes. Default 70 % of the machine's.
+	MemoryLimit int64
+	// Parallelism is the number of actors of a parallel fragment. Default: the number of cores.
+	Parallelism int
+	// BarrierInterval is the longest time that input waits for its epoch to end, CheckpointInterval
+	// the time between checkpoints. Defaults 100 ms and 1 s.
+	BarrierInterval, CheckpointInterval time.Duration
+	// ShutdownGrace is how long running statements may take to end at a shutdown. Default 10 s.
+	ShutdownGrace time.Duration
+	Logger        *slog.Logger
+	// Insecure allows an address that other machines reach, without passwords.
+	Insecure bool
+}
+
+func (c Config) withDefaults() Config {
+	if c.DataDir == "" {
+		c.DataDir = "./weir-data"
+	}
+	if c.Listen == "" {
+		c.Listen = "127.0.0.1:9347"
+	}
+	if c.HTTP == "" {
+		c.HTTP = "127.0.0.1:9348"
+	}
+	if c.MemoryLimit == 0 {
+		c.MemoryLimit = machineMemory() / 10 * 7
+	}
+	if c.Parallelism == 0 {
+		c.Parallelism = runtime.GOMAXPROCS(0)
+	}
+	if c.BarrierInterval == 0 {
+		c.BarrierInterval = 100 * time.Millisecond
+	}
+	if c.CheckpointInterval == 0 {
+		c.CheckpointInterval = time.Second
+	}
+	if c.ShutdownGrace == 0 {
+		c.ShutdownGrace = 10 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// machineMemory is the memory that the process may use: the machine's, or what its cgroup allows. 0 if
+// neither can be read.
+func machineMemory() int64 {
+	var total int64
+	if b, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if rest, ok := strings.CutPrefix(line, "MemTotal:"); ok {
+				kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+				if err == nil {
+					total = kb << 10
+				}
+			}
+		}
+	}
+	for _, f := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 && (total == 0 || n < total) {
+			total = n
+		}
+	}
+	return total
+}
+
+// Server is a running server.
+type Server struct {
+	cfg    Config
+	engine *engine.Engine
+	wire   *pgwire.Server
+	ln     net.Listener
+	http   *http.Server
+	httpLn net.Listener
+}
+
+// Open opens the data directory, recovers, and listens. Run serves.
+func Open(cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	if err := checkAddress(cfg); err != nil {
+		return nil, err
+	}
+	if cfg.MemoryLimit > 0 {
+		debug.SetMemoryLimit(cfg.MemoryLimit)
+	}
+	s := &Server{cfg: cfg}
+	var err error
+	// Listening first: a port that is taken must not cost a recovery.
+	if s.ln, err = net.Listen("tcp", cfg.Listen); err != nil {
+		return nil, fmt.Errorf("listen for clients: %w", err)
+	}
+	if cfg.HTTP != "off" {
+		if s.httpLn, err = net.Listen("tcp", cfg.HTTP); err != nil {
+			return nil, errors.Join(fmt.Errorf("listen for HTTP: %w", err), s.ln.Close())
+		}
+	}
+	s.engine, err = engine.Open(engine.Config{
+		Storage: storage.Config{Dir: cfg.DataDir}, Logger: cfg.Logger, Parallelism: cfg.Parallelism,
+		Checkpoint:  checkpoint.Config{BarrierInterval: cfg.BarrierInterval, CheckpointInterval: cfg.CheckpointInterval},
+		MemoryLimit: cfg.MemoryLimit, Connectors: builtin.New(), Registry: syscat.Registry(), Catalog: syscat.WithSystem,
+	})
+	if err != nil {
+		err = errors.Join(err, s.ln.Close())
+		if s.httpLn != nil {
+			err = errors.Join(err, s.httpLn.Close())
+		}
+		return nil, err
+	}
+	auth := pgwire.Authenticator(pgwire.TrustLoopback{})
+	if cfg.Insecure {
+		auth = pgwire.TrustAll{}
+	}
+	s.wire, err = pgwire.NewServer(pgwire.Config{
+		Backend: &session.Backend{Engine: s.engine, Logger: cfg.Logger, Registry: syscat.Registry()},
+		Auth:    auth, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
+	return s, nil
+}
+
+// checkAddress refuses to serve other machines without a password.
+func checkAddress(cfg Config) error {
+	host, _, err := net.SplitHostPort(cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("address %q: %w", cfg.Listen, err)
+	}
+	ip := net.ParseIP(host)
+	if host == "localhost" || ip != nil && ip.IsLoopback() || cfg.Insecure {
+		return nil
+	}
+	return fmt.Errorf("address %q can be reached from other machines, and passwords are not supported yet: use --insecure if that is what you want", cfg.Listen)
+}
+
+// Addr is where clients connect; HTTPAddr is nil if there is no HTTP.
+func (s *Server) Addr() net.Addr { return s.ln.Addr() }
+
+// HTTPAddr is where health and metrics are.
+func (s *Server) HTTPAddr() net.Addr {
+	if s.httpLn == nil {
+		return nil
+	}
+	return s.httpLn.Addr()
+}
+
+// Run serves until ctx ends, and then shuts down in order: clients, HTTP, a last checkpoint.
+func (s *Server) Run(ctx context.Context) error {
+	g, serving := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := s.wire.Serve(context.WithoutCancel(ctx), s.ln); err != nil && !errors.Is(err, net.ErrClosed) {
+			return fmt.Errorf("serve clients: %w", err)
+		}
+		return nil
+	})
+	if s.httpLn != nil {
+		g.Go(func() error {
+			if err := s.http.Serve(s.httpLn); err != nil && !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serve HTTP: %w", err)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		<-serving.Done()
+		return s.shutdown()
+	})
+	return g.Wait()
+}
+
+func (s *Server) shutdown() error {
+	s.cfg.Logger.Info("shutting down")
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownGrace)
+	defer cancel()
+	err := s.wire.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.cfg.Logger.Warn("statements were cut off by the shutdown")
+		err = nil
+	}
+	if s.httpLn != nil {
+		err = errors.Join(err, s.http.Shutdown(ctx))
+	}
+	last, cancelLast := context.WithTimeout(context.Background(), s.cfg.ShutdownGrace)
+	defer cancelLast()
+	return errors.Join(err, s.engine.Close(last))
+}

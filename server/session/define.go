@@ -1,0 +1,548 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/weirdb/weir/connector"
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/planner"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/sqlerr"
+)
+
+// define runs a statement that changes the catalog. It commits what the session has written before, and
+// takes effect at once.
+func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
+	if u, ok := e.p.ast.(*ast.Unsupported); ok {
+		return pgwire.Result{}, sqlerr.New(sqlerr.FeatureNotSupported, u.Pos, "%s is not supported yet", u.Name)
+	}
+	if err := t.writable(e.p.ast); err != nil {
+		return pgwire.Result{}, err
+	}
+	if t.explicit {
+		return pgwire.Result{}, sqlerr.Newf(sqlerr.FeatureNotSupported,
+			"%s inside a transaction block is not supported yet", statementName(e.p.ast)).
+			WithHint("Run it outside of BEGIN and COMMIT.")
+	}
+	if !t.writes.Empty() {
+		if err := t.inc.Commit(t.writes, true); err != nil {
+			return pgwire.Result{}, err
+		}
+	}
+	unlock, err := t.inc.LockDDL(ctx)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	defer unlock()
+	d := &definer{s: s, t: t, e: e, cat: t.inc.Catalog()}
+	tag, err := d.run(ctx)
+	return pgwire.Result{Tag: tag}, err
+}
+
+// definer runs one DDL statement; it holds the DDL lock.
+type definer struct {
+	s   *session
+	t   *tx
+	e   *execution
+	cat *catalog.Catalog
+}
+
+func (d *definer) run(ctx context.Context) (string, error) {
+	switch st := d.e.p.ast.(type) {
+	case *ast.CreateTable:
+		return d.createTable(ctx, st)
+	case *ast.CreateSource:
+		return "CREATE SOURCE", d.createSource(st)
+	case *ast.CreateView:
+		if st.Materialized {
+			return d.createMatView(ctx, st)
+		}
+		return "CREATE VIEW", d.createView(st)
+	case *ast.CreateSink:
+		return "CREATE SINK", d.createSink(ctx, st)
+	case *ast.CreateSchema:
+		return "CREATE SCHEMA", d.createSchema(st)
+	case *ast.Drop:
+		return "DROP " + string(st.Kind), d.drop(st)
+	case *ast.Truncate:
+		return "TRUNCATE TABLE", d.truncate(ctx, st)
+	case *ast.Alter:
+		return "ALTER " + string(st.Kind), d.alter(st)
+	case *ast.Comment:
+		return "COMMENT", d.comment(st)
+	case *ast.CreateIndex:
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "CREATE INDEX is not supported yet").
+			WithHint("A PRIMARY KEY or UNIQUE constraint of CREATE TABLE makes an index.")
+	}
+	return "", sqlerr.Newf(sqlerr.FeatureNotSupported, "%s is not supported yet", statementName(d.e.p.ast))
+}
+
+// target resolves the name of a new relation; exists tells that IF NOT EXISTS made it superfluous.
+func (d *definer) target(n ast.Name, ifNotExists bool) (schema, name string, exists bool, err error) {
+	schema, name, err = d.qualify(n, true)
+	if err != nil {
+		return "", "", false, err
+	}
+	if !d.cat.HasSchema(schema) {
+		return "", "", false, sqlerr.New(sqlerr.InvalidSchemaName, n.Pos, "schema %q does not exist", schema)
+	}
+	if d.cat.Relation(schema, name) == nil {
+		return schema, name, false, nil
+	}
+	if ifNotExists {
+		d.s.notice(sqlerr.DuplicateTable, fmt.Sprintf("relation %q already exists, skipping", name))
+		return schema, name, true, nil
+	}
+	return "", "", false, sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists", name)
+}
+
+// qualify splits a name; an unqualified one is in the first schema of the search path that exists.
+func (d *definer) qualify(n ast.Name, create bool) (schema, name string, err error) {
+	switch len(n.Parts) {
+	case 1:
+		name = n.Parts[0]
+		for _, sc := range d.s.vars.searchPath(d.s.user) {
+			if d.cat.HasSchema(sc) && (create || d.cat.Relation(sc, name) != nil) {
+				return sc, name, nil
+			}
+		}
+		if create {
+			return "", "", sqlerr.New(sqlerr.InvalidSchemaName, n.Pos, "no schema has been selected to create in")
+		}
+		return catalog.PublicSchema, name, nil
+	case 2:
+		if n.Parts[0] == "pg_catalog" || n.Parts[0] == "information_schema" {
+			return "", "", sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for schema %s", n.Parts[0])
+		}
+		return n.Parts[0], n.Parts[1], nil
+	case 3:
+		if n.Parts[0] != Database {
+			return "", "", sqlerr.New(sqlerr.FeatureNotSupported, n.Pos,
+				"cross-database references are not implemented: %s", strings.Join(n.Parts, "."))
+		}
+		return n.Parts[1], n.Parts[2], nil
+	}
+	return "", "", sqlerr.New(sqlerr.SyntaxError, n.Pos, "improper qualified name (too many dotted names): %s", strings.Join(n.Parts, "."))
+}
+
+func (d *definer) newRelation(kind catalog.RelKind, schema, name string) *catalog.Relation {
+	return &catalog.Relation{ID: d.t.inc.AllocID(), Schema: schema, Name: name, Kind: kind, Owner: d.s.user}
+}
+
+func (d *definer) planner() *planner.Planner {
+	return d.s.planner(d.cat, d.s.vars.searchPath(d.s.user))
+}
+
+func connectorOptions(os []ast.Option) []connector.Option {
+	out := make([]connector.Option, len(os))
+	for i, o := range os {
+		out[i] = connector.Option{Name: o.Name, Value: o.Value, IsSet: o.IsSet, Pos: o.Pos}
+	}
+	return out
+}
+
+func storedOptions(os []ast.Option) []catalog.Option {
+	out := make([]catalog.Option, len(os))
+	for i, o := range os {
+		out[i] = catalog.Option{Name: o.Name, Value: o.Value}
+	}
+	return out
+}
+
+// connect checks the connector of a statement and completes rel with it.
+func (d *definer) connect(rel *catalog.Relation, opts []ast.Option, f *ast.Format, cols []exec.Column) (exec.Source, error) {
+	opts = d.splits(opts)
+	cfg := connector.Config{Options: connectorOptions(opts), Columns: cols}
+	rel.Options = storedOptions(opts)
+	if f != nil {
+		cfg.Format, cfg.Encode, cfg.FormatPos = f.Format, f.Encode, f.Pos
+		cfg.EncodeOptions = connectorOptions(f.Options)
+		rel.Format, rel.Encode, rel.EncodeOptions = f.Format, f.Encode, storedOptions(f.Options)
+	}
+	src, err := d.t.inc.NewSource(cfg)
+	if err != nil {
+		return nil, err
+	}
+	rel.Splits = src.Splits()
+	return src, nil
+}
+
+// splits sets the number of splits of a Nexmark source, which can be read in parallel, to the server's
+// parallelism if the user did not choose.
+func (d *definer) splits(opts []ast.Option) []ast.Option {
+	nexmark := false
+	for _, o := range opts {
+		switch o.Name {
+		case "splits":
+			return opts
+		case "connector":
+			nexmark = strings.EqualFold(o.Value, "nexmark")
+		}
+	}
+	if n := d.t.inc.Parallelism(); nexmark && n > 1 {
+		return append(append([]ast.Option(nil), opts...), ast.Option{Name: "splits", Value: fmt.Sprint(n), IsSet: true})
+	}
+	return opts
+}
+
+func hasConnector(opts []ast.Option) bool {
+	for _, o := range opts {
+		if o.Name == "connector" {
+			return true
+		}
+	}
+	return false
+}
+
+// rowIDColumn is the hidden key of what has no other.
+const rowIDColumn = "_row_id"
+
+func (d *definer) createSource(st *ast.CreateSource) error {
+	schema, name, exists, err := d.target(st.Name, st.IfNotExists)
+	if err != nil || exists {
+		return err
+	}
+	if st.Watermark != nil {
+		return sqlerr.New(sqlerr.FeatureNotSupported, st.Watermark.Pos, "WATERMARK is not supported yet")
+	}
+	if len(st.Constraints) > 0 {
+		return sqlerr.New(sqlerr.FeatureNotSupported, st.Constraints[0].Pos, "constraints on a source are not supported").
+			WithHint("Create a table with this connector to keep one row for each key.")
+	}
+	rel := d.newRelation(catalog.Source, schema, name)
+	for _, cd := range st.Columns {
+		c, err := d.column(rel, cd)
+		if err != nil {
+			return err
+		}
+		for _, k := range cd.Constraints {
+			return sqlerr.New(sqlerr.FeatureNotSupported, k.Pos, "constraints on a source are not supported")
+		}
+		rel.Columns = append(rel.Columns, c)
+	}
+	src, err := d.connect(rel, st.Options, st.Format, execColumns(rel))
+	if err != nil {
+		return err
+	}
+	rel.Columns = nil
+	for _, c := range src.Columns() {
+		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: c.Type})
+	}
+	rel.AppendOnly = true
+	return d.t.inc.Change(func(c *catalog.Catalog) { c.Put(rel) })
+}
+
+func execColumns(rel *catalog.Relation) []exec.Column {
+	var cols []exec.Column
+	for _, c := range rel.Columns {
+		if !c.Hidden {
+			cols = append(cols, exec.Column{Name: c.Name, Type: c.Type})
+		}
+	}
+	return cols
+}
+
+func (d *definer) createSchema(st *ast.CreateSchema) error {
+	if strings.HasPrefix(st.Name, "pg_") {
+		return sqlerr.Newf(sqlerr.ReservedName, "unacceptable schema name %q", st.Name).
+			WithDetail("The prefix \"pg_\" is reserved for system schemas.")
+	}
+	if d.cat.HasSchema(st.Name) || st.Name == "information_schema" {
+		if st.IfNotExists {
+			d.s.notice(sqlerr.DuplicateSchema, fmt.Sprintf("schema %q already exists, skipping", st.Name))
+			return nil
+		}
+		return sqlerr.Newf(sqlerr.DuplicateSchema, "schema %q already exists", st.Name)
+	}
+	id := d.t.inc.AllocID()
+	return d.t.inc.Change(func(c *catalog.Catalog) {
+		c.Schemas[st.Name] = catalog.Schema{ID: id, Name: st.Name, Owner: d.s.user}
+	})
+}
+
+// relationKind gives the kind of catalog object that a statement names.
+var relationKinds = map[ast.ObjectKind]catalog.RelKind{
+	ast.KindTable: catalog.Table, ast.KindSource: catalog.Source, ast.KindView: catalog.View,
+	ast.KindMatView: catalog.MatView, ast.KindSink: catalog.Sink, ast.KindIndex: catalog.Index,
+}
+
+// kindWord is how messages call a kind of relation.
+func kindWord(k catalog.RelKind) string {
+	if k == catalog.MatView {
+		return "materialized view"
+	}
+	return string(k)
+}
+
+// find finds the relation that a statement names; nil if there is none and ifExists allows that.
+func (d *definer) find(kind ast.ObjectKind, n ast.Name, ifExists bool) (*catalog.Relation, error) {
+	schema, name, err := d.qualify(n, false)
+	if err != nil {
+		return nil, err
+	}
+	want := relationKinds[kind]
+	r := d.cat.Relation(schema, name)
+	if r == nil {
+		what := kindWord(want)
+		if ifExists {
+			d.s.notice(sqlerr.SuccessfulCompletion, fmt.Sprintf("%s %q does not exist, skipping", what, name))
+			return nil, nil
+		}
+		if len(n.Parts) > 1 && !d.cat.HasSchema(schema) {
+			return nil, sqlerr.Newf(sqlerr.InvalidSchemaName, "schema %q does not exist", schema)
+		}
+		return nil, sqlerr.Newf(sqlerr.UndefinedTable, "%s %q does not exist", what, strings.Join(n.Parts, "."))
+	}
+	if r.Kind != want {
+		return nil, wrongKind(r, want)
+	}
+	return r, nil
+}
+
+func wrongKind(r *catalog.Relation, want catalog.RelKind) error {
+	article := func(k catalog.RelKind) string {
+		if k == catalog.Index {
+			return "an index"
+		}
+		return "a " + kindWord(k)
+	}
+	return sqlerr.Newf(sqlerr.WrongObjectType, "%q is not %s", r.Name, article(want)).
+		WithHint("Use DROP %s to remove %s.", strings.ToUpper(kindWord(r.Kind)), article(r.Kind))
+}
+
+func (d *definer) drop(st *ast.Drop) error {
+	if st.Kind == ast.KindSchema {
+		return d.dropSchemas(st)
+	}
+	if _, ok := relationKinds[st.Kind]; !ok {
+		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "DROP %s is not supported yet", st.Kind)
+	}
+	named := map[catalog.ID]*catalog.Relation{}
+	for _, n := range st.Names {
+		r, err := d.find(st.Kind, n, st.IfExists)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			named[r.ID] = r
+		}
+	}
+	return d.dropRelations(named, st.Cascade)
+}
+
+func (d *definer) dropSchemas(st *ast.Drop) error {
+	named := map[catalog.ID]*catalog.Relation{}
+	var schemas []string
+	for _, n := range st.Names {
+		name := n.Parts[len(n.Parts)-1]
+		if !d.cat.HasSchema(name) {
+			if st.IfExists {
+				d.s.notice(sqlerr.SuccessfulCompletion, fmt.Sprintf("schema %q does not exist, skipping", name))
+				continue
+			}
+			return sqlerr.Newf(sqlerr.InvalidSchemaName, "schema %q does not exist", name)
+		}
+		schemas = append(schemas, name)
+		for _, r := range d.cat.Sorted() {
+			if r.Schema != name {
+				continue
+			}
+			if !st.Cascade {
+				return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", name).
+					WithDetail("%s %s depends on schema %s", kindWord(r.Kind), d.displayName(r), name).
+					WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+			}
+			named[r.ID] = r
+		}
+	}
+	if err := d.dropRelations(named, st.Cascade); err != nil {
+		return err
+	}
+	return d.t.inc.Change(func(c *catalog.Catalog) {
+		for _, name := range schemas {
+			delete(c.Schemas, name)
+		}
+	})
+}
+
+// displayName qualifies a relation that is not in the search path.
+func (d *definer) displayName(r *catalog.Relation) string {
+	for _, sc := range d.s.vars.searchPath(d.s.user) {
+		if sc == r.Schema {
+			return r.Name
+		}
+	}
+	return r.Schema + "." + r.Name
+}
+
+// dropRelations drops relations and, with cascade, all that depends on them.
+func (d *definer) dropRelations(named map[catalog.ID]*catalog.Relation, cascade bool) error {
+	if len(named) == 0 {
+		return nil
+	}
+	all := map[catalog.ID]*catalog.Relation{}
+	var details []string
+	var visit func(r *catalog.Relation)
+	visit = func(r *catalog.Relation) {
+		if all[r.ID] != nil {
+			return
+		}
+		all[r.ID] = r
+		for _, dep := range d.cat.Dependents(r.ID) {
+			if named[dep.ID] == nil && all[dep.ID] == nil {
+				details = append(details, fmt.Sprintf("%s %s depends on %s %s",
+					kindWord(dep.Kind), d.displayName(dep), kindWord(r.Kind), d.displayName(r)))
+			}
+			visit(dep)
+		}
+	}
+	var order []*catalog.Relation
+	for _, r := range named {
+		order = append(order, r)
+	}
+	sort.Slice(order, func(i, j int) bool { return order[i].ID < order[j].ID })
+	for _, r := range order {
+		visit(r)
+	}
+	if len(details) > 0 && !cascade {
+		what := "desired object(s)"
+		if len(order) == 1 {
+			what = kindWord(order[0].Kind) + " " + d.displayName(order[0])
+		}
+		return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", what).
+			WithDetail("%s", strings.Join(details, "\n")).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	switch len(details) {
+	case 0:
+	case 1:
+		obj, _, _ := strings.Cut(details[0], " depends on ")
+		d.s.notice(sqlerr.SuccessfulCompletion, "drop cascades to "+obj)
+	default:
+		var objs []string
+		for _, x := range details {
+			obj, _, _ := strings.Cut(x, " depends on ")
+			objs = append(objs, "drop cascades to "+obj)
+		}
+		d.s.client.Notice(&pgwire.Notice{
+			Message: fmt.Sprintf("drop cascades to %d other objects", len(details)), Detail: strings.Join(objs, "\n"),
+		})
+	}
+	var rels []*catalog.Relation
+	for _, r := range all {
+		rels = append(rels, r)
+	}
+	sort.Slice(rels, func(i, j int) bool { return rels[i].ID > rels[j].ID })
+	return d.t.inc.Drop(rels)
+}
+
+func (d *definer) truncate(ctx context.Context, st *ast.Truncate) error {
+	for _, n := range st.Tables {
+		r, err := d.find(ast.KindTable, n, false)
+		if err != nil {
+			return err
+		}
+		tab, err := writableTable(d.t, r)
+		if err != nil {
+			return err
+		}
+		if err := d.t.writes.Lock(ctx, tab, true); err != nil {
+			return err
+		}
+		if err := d.t.writes.DeleteAll(tab); err != nil {
+			return err
+		}
+	}
+	return d.t.inc.Commit(d.t.writes, true)
+}
+
+func (d *definer) alter(st *ast.Alter) error {
+	r, err := d.find(st.Kind, st.Name, st.IfExists)
+	if err != nil || r == nil {
+		return err
+	}
+	c := *r
+	switch st.Action {
+	case "rename":
+		if d.cat.Relation(r.Schema, st.NewName) != nil {
+			return sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists", st.NewName)
+		}
+		if err := d.noTextDependents(r); err != nil {
+			return err
+		}
+		c.Name = st.NewName
+	case "set_schema":
+		if !d.cat.HasSchema(st.NewName) {
+			return sqlerr.Newf(sqlerr.InvalidSchemaName, "schema %q does not exist", st.NewName)
+		}
+		if d.cat.Relation(st.NewName, r.Name) != nil {
+			return sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists in schema %q", r.Name, st.NewName)
+		}
+		if err := d.noTextDependents(r); err != nil {
+			return err
+		}
+		c.Schema = st.NewName
+	case "owner":
+		c.Owner = st.NewName
+	default:
+		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "this form of ALTER %s is not supported yet", st.Kind)
+	}
+	return d.t.inc.Change(func(cat *catalog.Catalog) { cat.Put(&c) })
+}
+
+// noTextDependents refuses to rename what queries of other objects name.
+func (d *definer) noTextDependents(r *catalog.Relation) error {
+	if deps := d.cat.Dependents(r.ID); len(deps) > 0 {
+		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot rename %s %q because %s %q reads it, which is not supported yet",
+			kindWord(r.Kind), r.Name, kindWord(deps[0].Kind), deps[0].Name)
+	}
+	return nil
+}
+
+func (d *definer) comment(st *ast.Comment) error {
+	kind, col := st.Kind, st.Column
+	text := ""
+	if st.Text != nil {
+		text = *st.Text
+	}
+	var r *catalog.Relation
+	if kind == ast.KindColumn {
+		schema, name, err := d.qualify(st.Name, false)
+		if err != nil {
+			return err
+		}
+		if r = d.cat.Relation(schema, name); r == nil {
+			return sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", strings.Join(st.Name.Parts, "."))
+		}
+		if r.ColumnIndex(col) < 0 {
+			return sqlerr.Newf(sqlerr.UndefinedColumn, "column %q of relation %q does not exist", col, r.Name)
+		}
+	} else {
+		if _, ok := relationKinds[kind]; !ok {
+			return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "COMMENT ON %s is not supported yet", kind)
+		}
+		var err error
+		if r, err = d.find(kind, st.Name, false); err != nil {
+			return err
+		}
+	}
+	c := *r
+	if kind == ast.KindColumn {
+		c.ColumnComments = map[string]string{}
+		for k, v := range r.ColumnComments {
+			c.ColumnComments[k] = v
+		}
+		c.ColumnComments[col] = text
+		if st.Text == nil {
+			delete(c.ColumnComments, col)
+		}
+	} else {
+		c.Comment = text
+	}
+	return d.t.inc.Change(func(cat *catalog.Catalog) { cat.Put(&c) })
+}

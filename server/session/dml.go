@@ -1,0 +1,484 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/expr"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/server/table"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// write is a DML statement on its way.
+type write struct {
+	s   *session
+	t   *tx
+	d   *plan.DML
+	tab *table.Table
+	env *exec.Env
+	// returned collects the rows of RETURNING: one chunk with what Returning is over.
+	returned *vec.Chunk
+	count    int
+}
+
+// dml runs an INSERT, UPDATE or DELETE.
+func (s *session) dml(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
+	d, err := bindDML(e.p.dml, e.params)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	w := &write{s: s, t: t, d: d, env: s.execEnv(t)}
+	if w.tab, err = writableTable(t, d.Target); err != nil {
+		return pgwire.Result{}, err
+	}
+	var tag string
+	switch d.Kind {
+	case plan.Insert:
+		tag, err = "INSERT 0", w.insert(ctx)
+	case plan.Update:
+		tag, err = "UPDATE", w.update(ctx)
+	case plan.Delete:
+		tag, err = "DELETE", w.remove(ctx)
+	}
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	if d.Returning != nil {
+		return w.sendReturning(e, tag)
+	}
+	return pgwire.Result{Tag: fmt.Sprintf("%s %d", tag, w.count)}, nil
+}
+
+func bindDML(d *plan.DML, params []types.Datum) (*plan.DML, error) {
+	if len(params) == 0 {
+		return d, nil
+	}
+	return plan.BindDML(d, params)
+}
+
+// writableTable finds the storage side of the target of a write.
+func writableTable(t *tx, rel *catalog.Relation) (*table.Table, error) {
+	if rel.HasConnector() {
+		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot write to table %q, which a connector fills", rel.Name)
+	}
+	tab := t.inc.Table(rel.ID)
+	if tab == nil {
+		return nil, sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", rel.Name)
+	}
+	return tab, nil
+}
+
+// collect runs the statement's query and gives its rows, cut to the columns lo to hi-1 of each.
+func (w *write) collect(ctx context.Context) (*vec.Chunk, error) {
+	rows := vec.NewChunk(w.d.Query.Root.Properties().Types(), 8)
+	err := w.s.runBatch(ctx, w.t, w.d.Query, func(c *vec.Chunk) error {
+		rows.AppendRange(c, 0, c.Len())
+		return nil
+	})
+	return rows, err
+}
+
+// columns gives a chunk that shows the columns lo to hi-1.
+func columns(c *vec.Chunk, lo, hi int) *vec.Chunk {
+	cols := make([]int, 0, hi-lo)
+	for i := lo; i < hi; i++ {
+		cols = append(cols, i)
+	}
+	var v vec.Chunk
+	v.View(c, cols)
+	return &v
+}
+
+func (w *write) insert(ctx context.Context) error {
+	rows, err := w.collect(ctx)
+	if err != nil || rows.Len() == 0 {
+		return err
+	}
+	return w.insertRows(ctx, columns(rows, 0, len(w.tab.Types())))
+}
+
+// insertRows completes, checks and inserts complete rows of the table.
+func (w *write) insertRows(ctx context.Context, rows *vec.Chunk) error {
+	rows, err := w.complete(rows)
+	if err != nil {
+		return err
+	}
+	if err := w.check(rows); err != nil {
+		return err
+	}
+	if w.d.Conflict != nil && w.d.Conflict.DoUpdate {
+		// The row that is updated must not change meanwhile, whoever wrote it.
+		if err := w.t.writes.Lock(ctx, w.tab, true); err != nil {
+			return err
+		}
+	}
+	if err := w.t.writes.Prepare(ctx, w.tab, rows); err != nil {
+		return err
+	}
+	mine := map[string]bool{}
+	for i := range rows.Len() {
+		c, err := w.t.writes.Insert(w.tab, rows, i)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			if err := w.conflict(rows, i, c, mine); err != nil {
+				return err
+			}
+			continue
+		}
+		w.count++
+		if w.d.Conflict != nil {
+			mine[string(w.tab.Key(nil, rows, i))] = true
+		}
+		w.returning(rows, i)
+	}
+	return nil
+}
+
+// complete fills in serial, identity and row id columns, and then generated ones.
+func (w *write) complete(rows *vec.Chunk) (*vec.Chunk, error) {
+	if len(w.d.Auto) == 0 {
+		return rows, nil
+	}
+	out := &vec.Chunk{Cols: append([]*vec.Vector(nil), rows.Cols...)}
+	out.SetLen(rows.Len())
+	for _, col := range w.d.Auto {
+		v := vec.NewVector(w.tab.Types()[col], rows.Len())
+		var missing int64
+		for i := range rows.Len() {
+			if rows.Cols[col].IsNull(i) || w.d.OverridingUser {
+				missing++
+			}
+		}
+		next := int64(0)
+		if missing > 0 {
+			var err error
+			if next, err = w.tab.Sequence(col).Take(missing); err != nil {
+				return nil, err
+			}
+		}
+		for i := range rows.Len() {
+			if rows.Cols[col].IsNull(i) || w.d.OverridingUser {
+				v.AppendDatum(types.DInt(next))
+				next++
+			} else {
+				v.AppendFrom(rows.Cols[col], i)
+			}
+		}
+		out.Cols[col] = v
+	}
+	return w.generate(out)
+}
+
+// generate computes the generated columns.
+func (w *write) generate(rows *vec.Chunk) (*vec.Chunk, error) {
+	if len(w.d.Generated) == 0 {
+		return rows, nil
+	}
+	out := &vec.Chunk{Cols: append([]*vec.Vector(nil), rows.Cols...)}
+	out.SetLen(rows.Len())
+	for _, g := range w.d.Generated {
+		v, err := w.eval(g.Expr, out)
+		if err != nil {
+			return nil, err
+		}
+		out.Cols[g.Col] = v
+	}
+	return out, nil
+}
+
+// eval computes an expression over all rows of c.
+func (w *write) eval(x scalar.Expr, c *vec.Chunk) (*vec.Vector, error) {
+	ev, err := expr.Compile(x, w.env)
+	if err != nil {
+		return nil, err
+	}
+	return ev.Eval(&expr.EvalContext{Env: w.env, RowError: func(err error) error { return err }}, c)
+}
+
+// check tests NOT NULL and CHECK constraints.
+func (w *write) check(rows *vec.Chunk) error {
+	rel := w.d.Target
+	for k, c := range rel.Columns {
+		if !c.NotNull || !rows.Cols[k].Nulls.Any() {
+			continue
+		}
+		for i := range rows.Len() {
+			if rows.Cols[k].IsNull(i) {
+				err := sqlerr.Newf(sqlerr.NotNullViolation,
+					"null value in column %q of relation %q violates not-null constraint", c.Name, rel.Name).
+					WithDetail("Failing row contains (%s).", w.describe(rows, i))
+				err.Schema, err.Table, err.Column = rel.Schema, rel.Name, c.Name
+				return err
+			}
+		}
+	}
+	for _, ck := range w.d.Checks {
+		v, err := w.eval(ck.Expr, rows)
+		if err != nil {
+			return err
+		}
+		for i := range rows.Len() {
+			if !v.Nulls.Get(i) && !v.Bool[i] {
+				err := sqlerr.Newf(sqlerr.CheckViolation,
+					"new row for relation %q violates check constraint %q", rel.Name, ck.Name).
+					WithDetail("Failing row contains (%s).", w.describe(rows, i))
+				err.Schema, err.Table, err.Constraint = rel.Schema, rel.Name, ck.Name
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// describe prints a row as in Postgres's details.
+func (w *write) describe(rows *vec.Chunk, i int) string {
+	env := w.s.typeEnv()
+	var parts []string
+	for k, c := range w.d.Target.Columns {
+		if c.Hidden {
+			continue
+		}
+		if rows.Cols[k].IsNull(i) {
+			parts = append(parts, "null")
+			continue
+		}
+		parts = append(parts, string(types.AppendText(nil, c.Type, rows.Cols[k].Datum(i), env)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// conflict resolves row i, which exists already.
+func (w *write) conflict(rows *vec.Chunk, i int, c *table.Conflict, mine map[string]bool) error {
+	oc := w.d.Conflict
+	if oc == nil || oc.Unique != nil && oc.Unique.Name != c.Constraint {
+		return c.Err
+	}
+	if !oc.DoUpdate {
+		return nil
+	}
+	if mine[string(c.Key)] {
+		return sqlerr.Newf(sqlerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
+			WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+	}
+	n := len(w.tab.Types())
+	both := vec.NewChunk(append(append([]types.Type(nil), w.tab.Types()...), w.tab.Types()...), 1)
+	old := columns(both, 0, n)
+	if _, err := vec.DecodeRow(c.Row, old.Cols); err != nil {
+		return err
+	}
+	for k := range n {
+		both.Cols[n+k].AppendFrom(rows.Cols[k], i)
+	}
+	both.SetLen(1)
+	old.SetLen(1)
+	if oc.Where != nil {
+		v, err := w.eval(oc.Where, both)
+		if err != nil {
+			return err
+		}
+		if v.Nulls.Get(0) || !v.Bool[0] {
+			return nil
+		}
+	}
+	fresh := &vec.Chunk{Cols: append([]*vec.Vector(nil), old.Cols...)}
+	fresh.SetLen(1)
+	for _, a := range oc.Set {
+		v, err := w.eval(a.Expr, both)
+		if err != nil {
+			return err
+		}
+		fresh.Cols[a.Col] = v.Clone()
+	}
+	fresh, err := w.generate(fresh)
+	if err != nil {
+		return err
+	}
+	if err := w.check(fresh); err != nil {
+		return err
+	}
+	if _, err := w.t.writes.Delete(w.tab, old, 0); err != nil {
+		return err
+	}
+	clash, err := w.t.writes.Insert(w.tab, fresh, 0)
+	if err != nil {
+		return err
+	}
+	if clash != nil {
+		return clash.Err
+	}
+	mine[string(w.tab.Key(nil, fresh, 0))] = true
+	w.count++
+	w.returning(fresh, 0)
+	return nil
+}
+
+func (w *write) update(ctx context.Context) error {
+	if err := w.t.writes.Lock(ctx, w.tab, true); err != nil {
+		return err
+	}
+	rows, err := w.collect(ctx)
+	if err != nil {
+		return err
+	}
+	n := len(w.tab.Types())
+	old, fresh := columns(rows, 0, n), columns(rows, n, 2*n)
+	sel, err := w.take(old)
+	if err != nil {
+		return err
+	}
+	picked := vec.NewChunk(w.tab.Types(), len(sel))
+	picked.AppendSel(fresh, sel)
+	if err := w.check(picked); err != nil {
+		return err
+	}
+	for i, at := range sel {
+		clash, err := w.t.writes.Insert(w.tab, picked, i)
+		if err != nil {
+			return err
+		}
+		if clash != nil {
+			return clash.Err
+		}
+		w.count++
+		w.returning(rows, int(at))
+	}
+	return nil
+}
+
+func (w *write) remove(ctx context.Context) error {
+	if err := w.t.writes.Lock(ctx, w.tab, true); err != nil {
+		return err
+	}
+	rows, err := w.collect(ctx)
+	if err != nil {
+		return err
+	}
+	sel, err := w.take(columns(rows, 0, len(w.tab.Types())))
+	if err != nil {
+		return err
+	}
+	for _, i := range sel {
+		w.count++
+		w.returning(rows, int(i))
+	}
+	return nil
+}
+
+// take deletes the old rows, each once, and lists those that were there.
+func (w *write) take(old *vec.Chunk) ([]int32, error) {
+	var sel []int32
+	seen := map[string]bool{}
+	for i := range old.Len() {
+		key := w.tab.Key(nil, old, i)
+		if seen[string(key)] {
+			continue
+		}
+		seen[string(key)] = true
+		if w.t.snap != nil {
+			// The statement read an older snapshot: what it saw must still be there.
+			same, err := w.unchanged(key, old, i)
+			if err != nil {
+				return nil, err
+			}
+			if !same {
+				return nil, sqlerr.Newf(sqlerr.SerializationFailure, "could not serialize access due to concurrent update")
+			}
+		}
+		ok, err := w.t.writes.Delete(w.tab, old, i)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			sel = append(sel, int32(i))
+		}
+	}
+	return sel, nil
+}
+
+func (w *write) unchanged(key []byte, old *vec.Chunk, i int) (bool, error) {
+	row, err := w.t.writes.Get(w.tab, key)
+	if err != nil {
+		return false, err
+	}
+	return bytes.Equal(row.New, vec.EncodeRow(nil, old.Cols, i)), nil
+}
+
+// returning keeps a row for RETURNING.
+func (w *write) returning(rows *vec.Chunk, i int) {
+	if w.d.Returning == nil {
+		return
+	}
+	if w.returned == nil {
+		w.returned = vec.NewChunk(rows.Types(), 8)
+	}
+	w.returned.AppendFromDiff(rows, i, 1)
+}
+
+// sendReturning computes and sends the rows of RETURNING.
+func (w *write) sendReturning(e *execution, tag string) (pgwire.Result, error) {
+	if e.announce {
+		e.w.Columns(e.p.columns)
+	}
+	r := &result{as: appendersFor(columnTypes(e.p), e.formats, w.s.typeEnv()), tag: tag}
+	if w.returned != nil {
+		out := &vec.Chunk{}
+		for _, x := range w.d.Returning {
+			v, err := w.eval(x, w.returned)
+			if err != nil {
+				return pgwire.Result{}, err
+			}
+			out.Cols = append(out.Cols, v)
+		}
+		out.SetLen(w.returned.Len())
+		r.chunks = []*vec.Chunk{out}
+	}
+	e.rest = nil
+	return r.send(e.w, 0)
+}
+
+// statementName names a statement for messages, as in its command tag.
+func statementName(st ast.Statement) string {
+	switch st.(type) {
+	case *ast.Insert:
+		return "INSERT"
+	case *ast.Update:
+		return "UPDATE"
+	case *ast.Delete:
+		return "DELETE"
+	case *ast.Copy:
+		return "COPY FROM"
+	case *ast.CreateTable:
+		return "CREATE TABLE"
+	case *ast.CreateView:
+		return "CREATE VIEW"
+	case *ast.CreateSource:
+		return "CREATE SOURCE"
+	case *ast.CreateSink:
+		return "CREATE SINK"
+	case *ast.CreateSchema:
+		return "CREATE SCHEMA"
+	case *ast.CreateIndex:
+		return "CREATE INDEX"
+	case *ast.Drop:
+		return "DROP"
+	case *ast.Truncate:
+		return "TRUNCATE TABLE"
+	case *ast.Alter:
+		return "ALTER"
+	case *ast.Comment:
+		return "COMMENT"
+	}
+	return "statement"
+}

@@ -1,0 +1,523 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/batch"
+	"github.com/weirdb/weir/exec/expr"
+	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/server/build"
+	"github.com/weirdb/weir/server/syscat"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
+	"github.com/weirdb/weir/storage/keycodec"
+)
+
+// result holds rows that were not sent yet.
+type result struct {
+	chunks []*vec.Chunk
+	at     int // row of the first chunk
+	as     []appender
+	sent   int
+	tag    string
+}
+
+// send writes at most maxRows rows (0: all).
+func (r *result) send(w pgwire.ResultWriter, maxRows int) (pgwire.Result, error) {
+	n := 0
+	for len(r.chunks) > 0 {
+		c := r.chunks[0]
+		hi := c.Len()
+		if maxRows > 0 {
+			hi = min(hi, r.at+maxRows-n)
+		}
+		if err := writeRows(w.Rows(), c, r.at, hi, r.as); err != nil {
+			return pgwire.Result{}, err
+		}
+		n += hi - r.at
+		r.at = hi
+		if r.at == c.Len() {
+			r.chunks, r.at = r.chunks[1:], 0
+		}
+		if maxRows > 0 && n == maxRows {
+			// As in PostgreSQL, the portal is suspended even if no row is left.
+			return pgwire.Result{Suspended: true}, nil
+		}
+	}
+	return pgwire.Result{Tag: fmt.Sprintf("%s %d", r.tag, n)}, nil
+}
+
+// query runs a SELECT.
+func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
+	p := e.p
+	b, err := bindParams(p.batch, e.params)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	if e.announce {
+		e.w.Columns(p.columns)
+	}
+	as := appendersFor(columnTypes(p), e.formats, s.typeEnv())
+	if e.maxRows > 0 {
+		r := &result{as: as, tag: "SELECT"}
+		err := s.runBatch(ctx, t, b, func(c *vec.Chunk) error {
+			r.chunks = append(r.chunks, c.Clone())
+			return nil
+		})
+		if err != nil {
+			return pgwire.Result{}, err
+		}
+		e.rest = r
+		return r.send(e.w, e.maxRows)
+	}
+	n := 0
+	err = s.runBatch(ctx, t, b, func(c *vec.Chunk) error {
+		n += c.Len()
+		return writeRows(e.w.Rows(), c, 0, c.Len(), as)
+	})
+	return pgwire.Result{Tag: fmt.Sprintf("SELECT %d", n)}, err
+}
+
+func columnTypes(p *prepared) []types.Type {
+	ts := make([]types.Type, len(p.bound.Columns))
+	for i, c := range p.bound.Columns {
+		ts[i] = wireType(c.Type)
+	}
+	return ts
+}
+
+func bindParams(b *plan.Batch, params []types.Datum) (*plan.Batch, error) {
+	if len(params) == 0 {
+		return b, nil
+	}
+	return plan.Bind(b, params)
+}
+
+// runBatch runs a batch plan without parameters on the statement's snapshot.
+func (s *session) runBatch(ctx context.Context, t *tx, b *plan.Batch, emit func(*vec.Chunk) error) error {
+	if err := s.checkRelations(t, b.Relations); err != nil {
+		return err
+	}
+	snap, release, err := s.snapshot(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer release()
+	r := &reader{s: s, t: t, snap: snap, env: s.execEnv(t)}
+	if b.Point != nil && t.writes.Empty() {
+		return r.point(b.Point, emit)
+	}
+	root, err := build.Batch(b.Root, r, r.env)
+	if err != nil {
+		return err
+	}
+	return batch.Run(r.context(ctx), root, emit)
+}
+
+// checkRelations refuses what cannot be read and warns of what is not complete.
+func (s *session) checkRelations(t *tx, rels []*catalog.Relation) error {
+	for _, rel := range rels {
+		if rel.Kind == catalog.System {
+			continue
+		}
+		if err := t.inc.StalledError(rel); err != nil {
+			return err
+		}
+		s.warnProblems(t, rel, map[catalog.ID]bool{})
+		if n := t.inc.RowErrors(rel.ID); n.Count > 0 {
+			s.warn(sqlerr.Warning, fmt.Sprintf("%d rows of %q failed and have NULL in place of an expression; the first: %s",
+				n.Count, rel.Name, sqlerr.From(n.First).Message), "")
+		}
+	}
+	return nil
+}
+
+func (s *session) warnProblems(t *tx, rel *catalog.Relation, seen map[catalog.ID]bool) {
+	if seen[rel.ID] {
+		return
+	}
+	seen[rel.ID] = true
+	if err := t.inc.Problem(rel.ID); err != nil {
+		s.warn(sqlerr.Warning, fmt.Sprintf("source %q does not deliver any more: %s", rel.Name, sqlerr.From(err).Message), "")
+	}
+	cat := t.inc.Catalog()
+	for _, d := range rel.DependsOn {
+		if r := cat.RelationByID(d); r != nil {
+			s.warnProblems(t, r, seen)
+		}
+	}
+}
+
+// reader opens the leaves of a batch plan.
+type reader struct {
+	s    *session
+	t    *tx
+	snap *storage.Snapshot
+	env  *exec.Env
+}
+
+var _ build.BatchLeaves = (*reader)(nil)
+
+func (r *reader) context(ctx context.Context) *exec.Context {
+	return &exec.Context{
+		Ctx: ctx, Logger: r.s.b.Logger, RowError: func(err error) error { return err },
+		ChunkSize: vec.ChunkSize, Env: r.env,
+	}
+}
+
+// Scan reads an arrangement or a system relation.
+func (r *reader) Scan(n *plan.Scan) (batch.Leaf, error) {
+	if n.Rel.Kind == catalog.System {
+		return r.system(n)
+	}
+	ranges, err := r.ranges(n)
+	if err != nil {
+		return nil, err
+	}
+	return batch.LeafFunc(func(ctx *exec.Context, out func(*vec.Chunk) error) error {
+		sc := newScanner(n.Rel, n.Cols, out)
+		for _, g := range ranges {
+			if err := r.scanRange(ctx, n, g, sc); err != nil {
+				return err
+			}
+		}
+		return sc.flush()
+	}), nil
+}
+
+// keyRange is a part of an arrangement: [lo, hi), or one key. notNull is a column in which rows must have a
+// value, or -1.
+type keyRange struct {
+	lo, hi  []byte
+	point   bool
+	notNull int
+}
+
+// ranges computes what a scan reads.
+func (r *reader) ranges(n *plan.Scan) ([]keyRange, error) {
+	a := &n.Access
+	if a.Full() {
+		return []keyRange{{notNull: -1}}, nil
+	}
+	key := n.Rel.Key
+	if a.Points != nil {
+		var out []keyRange
+		seen := map[string]bool{}
+		for _, p := range a.Points {
+			k, ok, err := r.encodeKey(n.Rel, p)
+			if err != nil {
+				return nil, err
+			}
+			if ok && !seen[string(k)] {
+				seen[string(k)] = true
+				out = append(out, keyRange{lo: k, point: true, notNull: -1})
+			}
+		}
+		return out, nil
+	}
+	prefix, ok, err := r.encodeKey(n.Rel, a.Prefix)
+	if err != nil || !ok {
+		return nil, err
+	}
+	g := keyRange{lo: prefix, hi: storage.PrefixEnd(prefix), notNull: -1}
+	if a.Lo == nil && a.Hi == nil {
+		return []keyRange{g}, nil
+	}
+	k := key[len(a.Prefix)]
+	t := n.Rel.Columns[k.Col].Type
+	g.notNull = k.Col
+	lo, hi := a.Lo, a.Hi
+	if k.Desc {
+		lo, hi = hi, lo
+	}
+	bound := func(e *plan.Endpoint) ([]byte, bool, error) {
+		d, err := expr.FoldConst(e.Val, r.env)
+		if err != nil || !d.Valid {
+			return nil, false, err
+		}
+		return keycodec.AppendDatum(append([]byte(nil), prefix...), t, d, k.Desc, k.NullsFirst), true, nil
+	}
+	if lo != nil {
+		b, ok, err := bound(lo)
+		if err != nil || !ok {
+			return nil, err
+		}
+		if !lo.Inclusive {
+			b = storage.PrefixEnd(b)
+		}
+		g.lo = b
+	}
+	if hi != nil {
+		b, ok, err := bound(hi)
+		if err != nil || !ok {
+			return nil, err
+		}
+		if hi.Inclusive {
+			b = storage.PrefixEnd(b)
+		}
+		g.hi = b
+	}
+	return []keyRange{g}, nil
+}
+
+// encodeKey encodes the values of the first key columns; false if one is NULL.
+func (r *reader) encodeKey(rel *catalog.Relation, vals []scalar.Expr) ([]byte, bool, error) {
+	var b []byte
+	for i, e := range vals {
+		d, err := expr.FoldConst(e, r.env)
+		if err != nil || !d.Valid {
+			return nil, false, err
+		}
+		k := rel.Key[i]
+		b = keycodec.AppendDatum(b, rel.Columns[k.Col].Type, d, k.Desc, k.NullsFirst)
+	}
+	return b, true, nil
+}
+
+// scanRange reads a range of the snapshot, under the transaction's own changes.
+func (r *reader) scanRange(ctx *exec.Context, n *plan.Scan, g keyRange, sc *scanner) error {
+	v := r.snap.Table(storage.TableID(n.Rel.ID))
+	own := r.own(n.Rel)
+	if g.point {
+		if own != nil {
+			if row, ok := own.Get(string(g.lo)); ok {
+				if row.New == nil {
+					return nil
+				}
+				return sc.add(row.New, g.notNull)
+			}
+		}
+		val, ok, err := v.Get(g.lo)
+		if err != nil || !ok {
+			return err
+		}
+		return sc.add(val, g.notNull)
+	}
+	it := v.Iterator(g.lo, g.hi, false)
+	defer it.Close()
+	var mine *ownCursor
+	if own != nil {
+		mine = newOwnCursor(own, g.lo, g.hi)
+	}
+	for k := 0; it.Next(); k++ {
+		if k&4095 == 4095 {
+			if err := ctx.Ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if mine != nil {
+			hidden, err := mine.upTo(it.Key(), sc, g.notNull)
+			if err != nil {
+				return err
+			}
+			if hidden {
+				continue
+			}
+		}
+		if err := sc.add(it.Value(), g.notNull); err != nil {
+			return err
+		}
+	}
+	if err := it.Err(); err != nil {
+		return err
+	}
+	if mine != nil {
+		_, err := mine.upTo(nil, sc, g.notNull)
+		return err
+	}
+	return nil
+}
+
+// scanner decodes rows into chunks of some columns.
+type scanner struct {
+	row  *vec.Chunk // all columns
+	view vec.Chunk  // those that are wanted
+	cols []int
+	out  func(*vec.Chunk) error
+}
+
+func newScanner(rel *catalog.Relation, cols []int, out func(*vec.Chunk) error) *scanner {
+	return &scanner{row: vec.NewChunk(relationTypes(rel), vec.ChunkSize), cols: cols, out: out}
+}
+
+func relationTypes(rel *catalog.Relation) []types.Type {
+	ts := make([]types.Type, len(rel.Columns))
+	for i, c := range rel.Columns {
+		ts[i] = c.Type
+	}
+	return ts
+}
+
+func (sc *scanner) add(row []byte, notNull int) error {
+	if _, err := vec.DecodeRow(row, sc.row.Cols); err != nil {
+		return err
+	}
+	sc.row.PushDiff(1)
+	if notNull >= 0 && sc.row.Cols[notNull].IsNull(sc.row.Len()-1) {
+		sc.row.Truncate(sc.row.Len() - 1)
+		return nil
+	}
+	if sc.row.Len() >= vec.ChunkSize {
+		return sc.flush()
+	}
+	return nil
+}
+
+func (sc *scanner) flush() error {
+	if sc.row.Len() == 0 {
+		return nil
+	}
+	sc.view.View(sc.row, sc.cols)
+	if err := sc.out(&sc.view); err != nil {
+		return err
+	}
+	sc.row.Reset()
+	return nil
+}
+
+// system reads a relation that is made on demand.
+func (r *reader) system(n *plan.Scan) (batch.Leaf, error) {
+	return batch.LeafFunc(func(_ *exec.Context, out func(*vec.Chunk) error) error {
+		rows, err := syscat.Rows(r.s.sysEnv(r.t), n.Rel)
+		if err != nil {
+			return err
+		}
+		c := vec.NewChunk(relationTypes(n.Rel), vec.ChunkSize)
+		var view vec.Chunk
+		for i, row := range rows {
+			c.AppendRow(row, 1)
+			if c.Len() == vec.ChunkSize || i == len(rows)-1 {
+				view.View(c, n.Cols)
+				if err := out(&view); err != nil {
+					return err
+				}
+				c.Reset()
+			}
+		}
+		return nil
+	}), nil
+}
+
+// Source reads a source from its start: as far as the running jobs have read it at the snapshot's epoch,
+// or if there are none as far as it goes.
+func (r *reader) Source(n *plan.SourceScan) (batch.Leaf, error) {
+	src, err := r.t.inc.Source(n.Rel)
+	if err != nil {
+		return nil, err
+	}
+	if !src.Replayable() {
+		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "source %q cannot be read from its start", n.Rel.Name).
+			WithHint("Create a materialized view over it, or a table with this connector.")
+	}
+	cols := n.Cols
+	if n.RowID {
+		cols = append(append([]int(nil), cols...), len(src.Columns()))
+	}
+	return batch.LeafFunc(func(ctx *exec.Context, out func(*vec.Chunk) error) error {
+		limits, running := r.t.inc.RT.SourcePositions(flow.JobID(n.Rel.ID), r.snap.Epoch())
+		for split := range src.Splits() {
+			limit := int64(-1)
+			if running {
+				limit = limits[split].Rows
+			}
+			if err := scanSplit(ctx, src, split, limit, cols, out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}), nil
+}
+
+func scanSplit(ctx *exec.Context, src exec.Source, split int, limit int64, cols []int, out func(*vec.Chunk) error) (err error) {
+	if limit == 0 {
+		return nil
+	}
+	rd, err := flow.OpenSplit(ctx.Ctx, src, split, nil, cols)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rd.Close()) }()
+	c := vec.NewChunk(flow.SourceTypes(src), vec.ChunkSize)
+	var view vec.Chunk
+	for limit < 0 || rd.Rows() < limit {
+		most := vec.ChunkSize
+		if limit >= 0 {
+			most = int(min(int64(most), limit-rd.Rows()))
+		}
+		n, err := rd.Next(c, most)
+		if n > 0 {
+			view.View(c, cols)
+			if err := out(&view); err != nil {
+				return err
+			}
+			if err := ctx.Ctx.Err(); err != nil {
+				return err
+			}
+			continue
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, exec.ErrNoData) && limit < 0:
+			return nil
+		case errors.Is(err, exec.ErrNoData):
+			return fmt.Errorf("split %d has %d rows, fewer than were read before", split, rd.Rows())
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// point reads one row by its complete key.
+func (r *reader) point(p *plan.Point, emit func(*vec.Chunk) error) error {
+	k, ok, err := r.encodeKey(p.Rel, p.Key)
+	if err != nil || !ok {
+		return err
+	}
+	val, ok, err := r.snap.Table(storage.TableID(p.Rel.ID)).Get(k)
+	if err != nil || !ok {
+		return err
+	}
+	row := vec.NewChunk(relationTypes(p.Rel), 1)
+	if _, err := vec.DecodeRow(val, row.Cols); err != nil {
+		return err
+	}
+	row.PushDiff(1)
+	ec := &expr.EvalContext{Env: r.env, RowError: func(err error) error { return err }}
+	if p.Filter != nil {
+		f, err := expr.Compile(p.Filter, r.env)
+		if err != nil {
+			return err
+		}
+		v, err := f.Eval(ec, row)
+		if err != nil {
+			return err
+		}
+		if v.Nulls.Get(0) || !v.Bool[0] {
+			return nil
+		}
+	}
+	out := &vec.Chunk{}
+	for _, x := range p.Exprs {
+		ev, err := expr.Compile(x, r.env)
+		if err != nil {
+			return err
+		}
+		v, err := ev.Eval(ec, row)
+		if err != nil {
+			return err
+		}
+		out.Cols = append(out.Cols, v)
+	}
+	out.SetLen(1)
+	return emit(out)
+}

@@ -1,0 +1,303 @@
+// Package session runs the statements of one client: it implements the interfaces that pgwire asks
+// for on top of the planner, the executor and the engine.
+//
+// The files: session.go (life of a session, transactions), statement.go (parse, bind, cache),
+// query.go (reads), dml.go (writes), ddl.go and define.go (objects), copy.go, utility.go (SET, SHOW,
+// EXPLAIN and the like), encode.go (values for the wire), settings.go.
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/server/engine"
+	"github.com/weirdb/weir/server/table"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
+)
+
+// Backend opens sessions on an engine.
+type Backend struct {
+	Engine *engine.Engine
+	Logger *slog.Logger
+	// Registry has the functions that expressions may use.
+	Registry *fn.Registry
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Database is the name of the one database.
+const Database = "weir"
+
+// Connect opens a session. A client may name the database like itself, which clients do by default.
+func (b *Backend) Connect(_ context.Context, st pgwire.Startup, client pgwire.Client) (pgwire.Session, error) {
+	if st.Database != Database && st.Database != st.User && st.Database != "postgres" {
+		return nil, sqlerr.Newf(sqlerr.InvalidCatalogName, "database %q does not exist", st.Database)
+	}
+	s := &session{b: b, client: client, user: st.User, pid: st.PID, vars: newVars()}
+	s.vars.initial["session_authorization"] = st.User
+	for name, v := range st.Params {
+		if err := s.vars.assign(name, []string{v}); err != nil {
+			return nil, err
+		}
+	}
+	for k, v := range s.vars.set {
+		s.vars.initial[k] = v
+	}
+	s.vars.set = map[string]string{}
+	s.vars.changed = nil
+	return s, nil
+}
+
+// session is one client's session.
+type session struct {
+	b      *Backend
+	client pgwire.Client
+	user   string
+	pid    int32
+	vars   *vars
+	// tx is the open transaction, implicit or not; nil between statements.
+	tx *tx
+}
+
+// tx is a transaction. An implicit one lasts until Sync.
+type tx struct {
+	explicit bool
+	failed   bool
+	readOnly bool
+	// repeatable: every statement reads the snapshot of the first one.
+	repeatable bool
+	start      time.Time
+	inc        *engine.Incarnation
+	release    func()
+	writes     *table.Tx
+	snap       *storage.Snapshot
+	// saves are the savepoints, and vars the settings to go back to.
+	saves []savepoint
+	vars  map[string]string
+	// local has, by name, the settings that SET LOCAL changed, with the values to go back to.
+	local map[string]string
+}
+
+type savepoint struct {
+	name string
+	at   table.Savepoint
+	vars map[string]string
+}
+
+func (s *session) Params() []pgwire.ParameterStatus {
+	s.vars.changed = s.vars.changed[:0]
+	return s.vars.reported()
+}
+
+func (s *session) ChangedParams() []pgwire.ParameterStatus { return s.vars.takeChanged() }
+
+func (s *session) TxStatus() byte {
+	switch {
+	case s.tx == nil || !s.tx.explicit:
+		return 'I'
+	case s.tx.failed:
+		return 'E'
+	}
+	return 'T'
+}
+
+// Sync commits the implicit transaction.
+func (s *session) Sync(context.Context) error {
+	if s.tx == nil || s.tx.explicit {
+		return nil
+	}
+	return s.commit()
+}
+
+// Abort marks the transaction as failed; an implicit one ends.
+func (s *session) Abort() {
+	switch {
+	case s.tx == nil:
+	case s.tx.explicit:
+		s.tx.failed = true
+		if len(s.tx.saves) == 0 {
+			// What a failed transaction holds is of no use to anybody, unless it can go back.
+			s.tx.writes.Release()
+		}
+	default:
+		s.rollback()
+	}
+}
+
+func (s *session) Close() {
+	if s.tx != nil {
+		s.rollback()
+	}
+}
+
+// begin makes sure that there is a transaction on a living incarnation.
+func (s *session) begin(ctx context.Context) (*tx, error) {
+	if s.tx != nil {
+		if s.tx.inc == nil {
+			return s.tx, s.attach(ctx, s.tx)
+		}
+		if s.tx.inc.Ctx.Err() != nil {
+			return nil, s.tx.inc.Explain(s.tx.inc.Ctx.Err())
+		}
+		return s.tx, nil
+	}
+	t := &tx{
+		start: s.now(), writes: table.NewTx(), vars: s.vars.snapshot(),
+		readOnly: s.vars.get("default_transaction_read_only") == "on",
+	}
+	s.setIsolation(t, s.vars.get("default_transaction_isolation"))
+	if err := s.attach(ctx, t); err != nil {
+		return nil, err
+	}
+	s.tx = t
+	return t, nil
+}
+
+func (s *session) attach(ctx context.Context, t *tx) error {
+	inc, release, err := s.b.Engine.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	t.inc, t.release = inc, release
+	return nil
+}
+
+func (s *session) setIsolation(t *tx, level string) {
+	t.repeatable = level == "repeatable read" || level == "serializable"
+}
+
+func (s *session) now() time.Time {
+	if s.b.Now != nil {
+		return s.b.Now()
+	}
+	return time.Now()
+}
+
+// commit ends the transaction; its error means that nothing of it happened, unless it says that this
+// is not known.
+func (s *session) commit() error {
+	t := s.tx
+	s.tx = nil
+	defer t.end()
+	if t.failed {
+		s.vars.restore(t.vars)
+		return nil
+	}
+	for k, v := range t.local {
+		if v == "" {
+			s.vars.reset(k)
+		} else {
+			s.vars.set[k] = v
+		}
+	}
+	if t.inc == nil {
+		return nil
+	}
+	err := t.inc.Commit(t.writes, s.vars.get("synchronous_commit") != "off")
+	if err != nil {
+		s.vars.restore(t.vars)
+	}
+	return err
+}
+
+func (s *session) rollback() {
+	t := s.tx
+	s.tx = nil
+	s.vars.restore(t.vars)
+	t.end()
+}
+
+// end gives back what the transaction holds. It may be called again.
+func (t *tx) end() {
+	t.writes.Release()
+	if t.snap != nil {
+		t.snap.Release()
+		t.snap = nil
+	}
+	if t.release != nil {
+		t.release()
+		t.release = nil
+	}
+}
+
+// snapshot gives the snapshot for a statement, and what gives it back.
+func (s *session) snapshot(ctx context.Context, t *tx) (*storage.Snapshot, func(), error) {
+	if t.snap != nil {
+		return t.snap, func() {}, nil
+	}
+	snap, err := t.inc.Snapshot(ctx, s.vars.get("read_freshness") == "strict")
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.explicit && (t.repeatable || t.readOnly) {
+		t.snap = snap
+		return snap, func() {}, nil
+	}
+	return snap, snap.Release, nil
+}
+
+// statementContext bounds a statement by statement_timeout and by the life of the incarnation.
+func (s *session) statementContext(ctx context.Context, t *tx) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(t.inc.Ctx, func() { cancel(t.inc.Explain(context.Canceled)) })
+	done := func() {
+		stop()
+		cancel(nil)
+	}
+	if d, err := parseTimeout(s.vars.get("statement_timeout")); err == nil && d > 0 {
+		limited, end := context.WithTimeoutCause(ctx, d,
+			sqlerr.Newf(sqlerr.QueryCanceled, "canceling statement due to statement timeout"))
+		return limited, func() {
+			end()
+			done()
+		}
+	}
+	return ctx, done
+}
+
+// cause replaces a bare context error by the reason of the cancellation.
+func cause(ctx context.Context, err error) error {
+	if err != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) && ctx.Err() != nil {
+		if c := context.Cause(ctx); c != nil {
+			return c
+		}
+	}
+	return err
+}
+
+// zone is the session's time zone.
+func (s *session) zone() *time.Location {
+	loc, _, err := parseZone(s.vars.get("timezone"))
+	if err != nil {
+		return time.UTC
+	}
+	return loc
+}
+
+// execEnv is what expressions of a statement depend on.
+func (s *session) execEnv(t *tx) *exec.Env {
+	return &exec.Env{Location: s.zone(), Now: t.start, User: s.user, Database: Database}
+}
+
+// typeEnv is what the text of values depends on.
+func (s *session) typeEnv() *types.Env {
+	return &types.Env{TimeZone: s.zone(), Now: s.now().UnixMicro() - epoch2000}
+}
+
+// epoch2000 is 2000-01-01 in Unix microseconds, where Postgres's time begins.
+const epoch2000 = 946684800 * 1e6
+
+func (s *session) warn(code sqlerr.Code, msg, hint string) {
+	s.client.Notice(&pgwire.Notice{Severity: "WARNING", Code: code, Message: msg, Hint: hint})
+}
+
+func (s *session) notice(code sqlerr.Code, msg string) {
+	s.client.Notice(&pgwire.Notice{Severity: "NOTICE", Code: code, Message: msg})
+}

@@ -1,0 +1,329 @@
+package session
+
+import (
+	"context"
+	"slices"
+
+	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/planner"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/server/syscat"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/parse"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// prepared is a parsed statement, and for queries and DML its binding and plan, as long as the catalog and
+// the search path are those that it was made with.
+type prepared struct {
+	s    *session
+	ast  ast.Statement // nil: empty
+	text string
+	// given are the parameter types that the client declared, oids what all of them are.
+	given []types.Type
+	oids  []uint32
+
+	// What follows is the plan; valid while version and path are the present ones.
+	version uint64
+	path    []string
+	zone    string
+	bound   *planner.Bound
+	batch   *plan.Batch
+	dml     *plan.DML
+	columns []pgwire.Column
+}
+
+// Split parses a simple query string.
+func (s *session) Split(_ context.Context, sql string) ([]pgwire.Unit, error) {
+	stmts, err := parse.Parse(sql)
+	if err != nil {
+		return nil, err
+	}
+	units := make([]pgwire.Unit, len(stmts))
+	for i, st := range stmts {
+		units[i] = &prepared{s: s, ast: st.AST, text: st.Text}
+	}
+	return units, nil
+}
+
+// Run runs a unit of a simple query.
+func (p *prepared) Run(ctx context.Context, w pgwire.ResultWriter) (pgwire.Result, error) {
+	return p.s.run(ctx, &execution{p: p, w: w, announce: true})
+}
+
+// Prepare parses and binds one statement.
+func (s *session) Prepare(ctx context.Context, sql string, oids []uint32) (pgwire.Prepared, error) {
+	stmts, err := parse.Parse(sql)
+	if err != nil {
+		return nil, err
+	}
+	if len(stmts) > 1 {
+		return nil, sqlerr.Newf(sqlerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
+	}
+	p := &prepared{s: s}
+	if len(stmts) == 0 {
+		return p, nil
+	}
+	return p, s.prepare(ctx, p, stmts[0], oids)
+}
+
+func (s *session) prepare(ctx context.Context, p *prepared, st parse.Stmt, oids []uint32) error {
+	p.ast, p.text = st.AST, st.Text
+	for i, o := range oids {
+		t := types.Type{Mod: -1}
+		if o != 0 {
+			var ok bool
+			if t, ok = types.TypeByOID(o); !ok {
+				return sqlerr.Newf(sqlerr.UndefinedObject, "type with OID %d does not exist", o).
+					WithDetail("It is the type of parameter $%d.", i+1)
+			}
+		}
+		p.given = append(p.given, t)
+	}
+	if !planned(p.ast) {
+		if st.NumParams > 0 {
+			return sqlerr.Newf(sqlerr.UndefinedParameter, "there is no parameter $1")
+		}
+		return nil
+	}
+	if err := s.allowed(p.ast); err != nil {
+		return err
+	}
+	t, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.plan(t); err != nil {
+		return err
+	}
+	for _, pt := range p.bound.ParamTypes {
+		p.oids = append(p.oids, wireType(pt).OID())
+	}
+	return nil
+}
+
+// planned tells whether a statement goes through the planner.
+func planned(st ast.Statement) bool {
+	switch st.(type) {
+	case *ast.Select, *ast.Insert, *ast.Update, *ast.Delete:
+		return true
+	}
+	return false
+}
+
+// ParamOIDs are the types of the parameters.
+func (p *prepared) ParamOIDs() []uint32 { return p.oids }
+
+// Columns describes the result.
+func (p *prepared) Columns(ctx context.Context) ([]pgwire.Column, error) {
+	if p.ast == nil {
+		return nil, nil
+	}
+	if planned(p.ast) {
+		t, err := p.s.begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.plan(t); err != nil {
+			return nil, err
+		}
+		return p.columns, nil
+	}
+	return p.s.utilityColumns(ctx, p.ast)
+}
+
+// Close forgets the statement.
+func (p *prepared) Close() {}
+
+// plan binds and plans the statement unless the plan at hand is good.
+func (p *prepared) plan(t *tx) error {
+	s := p.s
+	cat := t.inc.Catalog()
+	path := s.vars.searchPath(s.user)
+	zone := s.vars.get("timezone")
+	if p.bound != nil && p.version == cat.Version && slices.Equal(p.path, path) && p.zone == zone {
+		return nil
+	}
+	pl := s.planner(cat, path)
+	given := p.given
+	if p.bound != nil {
+		given = p.bound.ParamTypes
+	}
+	b, err := pl.Bind(p.ast, given)
+	if err != nil {
+		return err
+	}
+	cols := resultColumns(b)
+	if p.bound != nil && !slices.Equal(cols, p.columns) {
+		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cached plan must not change result type")
+	}
+	p.batch, p.dml = nil, nil
+	switch p.ast.(type) {
+	case *ast.Select:
+		p.batch, err = pl.Batch(b)
+	default:
+		p.dml, err = pl.DML(b)
+	}
+	if err != nil {
+		return err
+	}
+	p.bound, p.columns, p.version, p.path, p.zone = b, cols, cat.Version, path, zone
+	return nil
+}
+
+// planner makes a planner for the present catalog and search path.
+func (s *session) planner(cat *catalog.Catalog, path []string) *planner.Planner {
+	return planner.New(planner.Config{
+		Catalog: syscat.WithSystem(cat), SearchPath: path, Registry: s.b.Registry,
+		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: s.typeEnv(),
+	})
+}
+
+// resultColumns describes a bound statement's result; nil: it has none.
+func resultColumns(b *planner.Bound) []pgwire.Column {
+	if b.Columns == nil {
+		return nil
+	}
+	cols := make([]pgwire.Column, len(b.Columns))
+	for i, c := range b.Columns {
+		t := wireType(c.Type)
+		cols[i] = pgwire.Column{
+			Name: c.Name, TableOID: uint32(c.Table), Number: int16(c.Number),
+			TypeOID: t.OID(), TypeLen: typeLen(t), TypeMod: t.Mod,
+		}
+	}
+	return cols
+}
+
+// Bind makes a portal.
+func (p *prepared) Bind(ctx context.Context, params []pgwire.Param, formats []pgwire.Format) (pgwire.Portal, error) {
+	po := &portal{p: p, formats: slices.Clone(formats)}
+	env := p.s.typeEnv()
+	if len(params) > 0 {
+		for i, pt := range p.bound.ParamTypes {
+			d, err := decodeParam(wireType(pt), params[i], env)
+			if err != nil {
+				return nil, err
+			}
+			po.params = append(po.params, d)
+		}
+	}
+	cols, err := p.Columns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if cols != nil {
+		po.columns = slices.Clone(cols)
+		for i := range po.columns {
+			po.columns[i].Format = pgwire.FormatOf(formats, i)
+		}
+		if po.columns == nil {
+			po.columns = []pgwire.Column{}
+		}
+	}
+	return po, nil
+}
+
+// portal is a statement with its parameters.
+type portal struct {
+	p       *prepared
+	params  []types.Datum
+	formats []pgwire.Format
+	columns []pgwire.Column
+	// rest is what a suspended portal has not sent yet.
+	rest *result
+}
+
+// Columns describes the result.
+func (po *portal) Columns() []pgwire.Column { return po.columns }
+
+// Execute runs the portal or goes on with it.
+func (po *portal) Execute(ctx context.Context, w pgwire.ResultWriter, maxRows int) (pgwire.Result, error) {
+	if po.rest != nil {
+		return po.rest.send(w, maxRows)
+	}
+	e := &execution{p: po.p, w: w, params: po.params, formats: po.formats, maxRows: maxRows}
+	r, err := po.p.s.run(ctx, e)
+	po.rest = e.rest
+	return r, err
+}
+
+// Close forgets the portal.
+func (po *portal) Close() { po.rest = nil }
+
+// execution is one run of a statement.
+type execution struct {
+	p       *prepared
+	w       pgwire.ResultWriter
+	params  []types.Datum
+	formats []pgwire.Format
+	maxRows int
+	// announce: the result's columns must be sent first (simple protocol).
+	announce bool
+	// rest is set when maxRows stopped the execution.
+	rest *result
+}
+
+// run runs a statement inside the transaction.
+func (s *session) run(ctx context.Context, e *execution) (pgwire.Result, error) {
+	if e.p.ast == nil {
+		return pgwire.Result{Empty: true}, nil
+	}
+	if st, ok := e.p.ast.(*ast.Transaction); ok {
+		return s.transaction(ctx, st)
+	}
+	if err := s.allowed(e.p.ast); err != nil {
+		return pgwire.Result{}, err
+	}
+	t, err := s.begin(ctx)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	ctx, done := s.statementContext(ctx, t)
+	defer done()
+	r, err := s.dispatch(ctx, t, e)
+	return r, cause(ctx, err)
+}
+
+// allowed refuses statements in a failed transaction.
+func (s *session) allowed(st ast.Statement) error {
+	if s.tx != nil && s.tx.explicit && s.tx.failed {
+		return sqlerr.Newf(sqlerr.InFailedSQLTransaction,
+			"current transaction is aborted, commands ignored until end of transaction block")
+	}
+	_ = st
+	return nil
+}
+
+func (s *session) dispatch(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
+	switch st := e.p.ast.(type) {
+	case *ast.Select:
+		if err := e.p.plan(t); err != nil {
+			return pgwire.Result{}, err
+		}
+		return s.query(ctx, t, e)
+	case *ast.Insert, *ast.Update, *ast.Delete:
+		if err := t.writable(e.p.ast); err != nil {
+			return pgwire.Result{}, err
+		}
+		if err := e.p.plan(t); err != nil {
+			return pgwire.Result{}, err
+		}
+		return s.dml(ctx, t, e)
+	case *ast.Copy:
+		return s.copy(ctx, t, e, st)
+	case *ast.Set, *ast.Reset, *ast.Show, *ast.Explain, *ast.Prepare, *ast.Execute, *ast.Deallocate, *ast.Discard, *ast.Simple:
+		return s.utility(ctx, t, e)
+	}
+	return s.define(ctx, t, e)
+}
+
+// writable refuses writes in a read-only transaction.
+func (t *tx) writable(st ast.Statement) error {
+	if !t.readOnly {
+		return nil
+	}
+	return sqlerr.Newf(sqlerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", statementName(st))
+}

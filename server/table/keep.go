@@ -1,0 +1,80 @@
+package table
+
+import (
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
+)
+
+// Keep is the end of a table that a connector fills.
+//
+//	In:      the source's rows, append-only: the table's columns in order.
+//	Out:     the table's changes: a row is inserted; if the table has a primary key and a row with
+//	         that key is there, the old row goes first.
+//	State:   the table's arrangement itself.
+//	Memory:  nothing of its own.
+//	Barrier: seals the arrangement and is forwarded.
+//	Errors:  those of storage.
+type Keep struct {
+	t    *Table
+	out  exec.Output
+	rows *vec.Chunk
+	cs   []storage.Change
+}
+
+var _ exec.Operator = (*Keep)(nil)
+
+// NewKeep makes the operator of a table.
+func NewKeep(t *Table) *Keep { return &Keep{t: t} }
+
+// Schema is the table's columns.
+func (k *Keep) Schema() []types.Type { return k.t.types }
+
+// Open prepares.
+func (k *Keep) Open(_ *exec.Context, out exec.Output) error {
+	k.out = out
+	k.rows = vec.NewChunk(k.t.types, vec.ChunkSize)
+	return nil
+}
+
+// Chunk stores rows.
+func (k *Keep) Chunk(_ int, c *vec.Chunk) error {
+	if k.t.hasRowID() {
+		k.cs = k.cs[:0]
+		for i := range c.Len() {
+			k.cs = append(k.cs, storage.Change{Key: k.t.Key(nil, c, i), Value: vec.EncodeRow(nil, c.Cols, i)})
+		}
+		k.t.Arr.Apply(k.cs)
+		return k.out.Chunk(c)
+	}
+	k.rows.Reset()
+	for i := range c.Len() {
+		key := k.t.Key(nil, c, i)
+		old, ok, err := k.t.Arr.HeadGet(key)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := k.t.Decode(k.rows, old, -1); err != nil {
+				return err
+			}
+		}
+		k.rows.AppendFrom(c, i)
+		// One at a time: the next row may have the same key.
+		k.t.Arr.Apply([]storage.Change{{Key: key, Value: vec.EncodeRow(nil, c.Cols, i)}})
+	}
+	return k.out.Chunk(k.rows)
+}
+
+// Watermark is dropped: a row that replaces another may take back an old time.
+func (k *Keep) Watermark(int, exec.Watermark) error { return nil }
+
+// Barrier seals the arrangement.
+func (k *Keep) Barrier(b exec.Barrier) error {
+	k.t.Arr.Seal(b.Epoch, b.Checkpoint)
+	return k.out.Barrier(b)
+}
+
+// Close has nothing to release.
+func (k *Keep) Close() {}
