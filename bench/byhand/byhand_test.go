@@ -216,6 +216,34 @@ func TestCountWithoutChecksum(t *testing.T) {
 	}
 }
 
+func TestDiff(t *testing.T) {
+	s := source.Defaults()
+	s.Events = 20_000
+	r, d, err := Measure("q4", Options{Settings: s}, 2)
+	if err != nil || d <= 0 {
+		t.Fatal(d, err)
+	}
+	if !r.Same(ChecksumOf(r.Rows)) || len(r.Diff(r.Rows)) > 0 {
+		t.Errorf("%v differs from itself: %v", r.Text(), r.Diff(r.Rows))
+	}
+	part, rest := vec.NewChunk(typesOf(r.Schema), 0), vec.NewChunk(typesOf(r.Schema), 0)
+	part.AppendRange(r.Rows, 0, 2)
+	rest.AppendRange(r.Rows, 2, r.Rows.Len())
+	if !r.Same(ChecksumOf(rest, part)) || len(r.Diff(rest, part)) > 0 {
+		t.Error("the order matters")
+	}
+	rest.AppendFrom(r.Rows, 0)
+	if r.Same(ChecksumOf(rest, part)) {
+		t.Error("a row too many makes no difference")
+	}
+	if diff := r.Diff(rest, part); len(diff) != 1 || diff[0] != "+ "+vec.FormatRow(r.Rows, 0) {
+		t.Errorf("%v", diff)
+	}
+	if diff := r.Diff(part); len(diff) != r.Rows.Len()-2 || diff[0][0] != '-' {
+		t.Errorf("%v", diff)
+	}
+}
+
 // TestEveryQueryHasAProgram: the two folders agree.
 func TestEveryQueryHasAProgram(t *testing.T) {
 	var names []string
