@@ -1,0 +1,356 @@
+package checkpoint
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestCore runs the scripts of testdata/core. Commands:
+//
+//	new [actors=(1,2)] [restored=n] [inflight=n]   a coordinator; barriers every 100 ms, checkpoints every 1 s
+//	at ms                                          moves the clock, and ticks if a timer is due
+//	input | demand epoch=n | checkpoint            messages
+//	mutate [name=x] [add=(..)] [remove=(..)] [checkpoint]
+//	collect epoch=n actors=(..) [state=x]
+//	committed epoch=n [error]
+//	marks                                          injected, completed, durable
+func TestCore(t *testing.T) {
+	datadriven.Walk(t, "testdata/core", func(t *testing.T, path string) {
+		var c *Core
+		start := time.Unix(0, 0)
+		now := start
+		var timer time.Time
+		step := func(m Message) string {
+			as, err := c.Step(m, now)
+			if err != nil {
+				return "error: " + err.Error() + "\n"
+			}
+			var b strings.Builder
+			for _, a := range as {
+				if s, ok := a.(SetTimer); ok {
+					timer = s.At
+				}
+				fmt.Fprintln(&b, printAction(a, start))
+			}
+			return b.String()
+		}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var epoch uint64
+			d.MaybeScanArgs(t, "epoch", &epoch)
+			var name string
+			d.MaybeScanArgs(t, "name", &name)
+			switch d.Cmd {
+			case "new":
+				var restored uint64
+				var inflight int
+				d.MaybeScanArgs(t, "restored", &restored)
+				d.MaybeScanArgs(t, "inflight", &inflight)
+				now, timer = start, time.Time{}
+				c = NewCore(Config{
+					BarrierInterval: 100 * time.Millisecond, CheckpointInterval: time.Second, MaxInFlight: inflight,
+				}, Epoch(restored), actorArg(t, d, "actors"), now)
+				return ""
+			case "at":
+				ms, err := strconv.Atoi(d.CmdArgs[0].Key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				now = start.Add(time.Duration(ms) * time.Millisecond)
+				if !timer.IsZero() && !now.Before(timer) {
+					timer = time.Time{}
+					return step(Tick{})
+				}
+				return ""
+			case "input":
+				return step(InputArrived{})
+			case "demand":
+				return step(Demand{Epoch: Epoch(epoch)})
+			case "checkpoint":
+				return step(CheckpointDemand{})
+			case "mutate":
+				return step(Mutate{
+					Mutation: name, Add: actorArg(t, d, "add"), Remove: actorArg(t, d, "remove"), Checkpoint: d.HasArg("checkpoint"),
+				})
+			case "collect":
+				var state string
+				d.MaybeScanArgs(t, "state", &state)
+				out := ""
+				for _, a := range actorArg(t, d, "actors") {
+					m := Collected{Actor: a, Epoch: Epoch(epoch)}
+					if state != "" {
+						m.State = fmt.Sprintf("%s%d", state, a)
+					}
+					out += step(m)
+				}
+				return out
+			case "committed":
+				m := Committed{Epoch: Epoch(epoch)}
+				if d.HasArg("error") {
+					m.Err = fmt.Errorf("disk full")
+				}
+				return step(m)
+			case "marks":
+				return fmt.Sprintf("injected %d, completed %d, durable %d\n", c.Injected(), c.Completed(), c.Durable())
+			}
+			t.Fatalf("unknown command %q", d.Cmd)
+			return ""
+		})
+	})
+}
+
+func actorArg(t *testing.T, d *datadriven.TestData, key string) []ActorID {
+	var ids []ActorID
+	for _, a := range d.CmdArgs {
+		if a.Key != key {
+			continue
+		}
+		for _, v := range a.Vals {
+			n, err := strconv.Atoi(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, ActorID(n))
+		}
+	}
+	return ids
+}
+
+func printAction(a Action, start time.Time) string {
+	switch a := a.(type) {
+	case Inject:
+		s := fmt.Sprintf("inject %d", a.Epoch)
+		if a.Checkpoint {
+			s += " checkpoint"
+		}
+		if a.Mutation != nil {
+			s += fmt.Sprintf(" mutation=%v", a.Mutation)
+		}
+		return s
+	case Complete:
+		return fmt.Sprintf("complete %d", a.Epoch)
+	case Commit:
+		return fmt.Sprintf("commit %d states=%v", a.Epoch, a.States)
+	case Durable:
+		return fmt.Sprintf("durable %d", a.Epoch)
+	case CommitFailed:
+		return fmt.Sprintf("commit failed %d: %v", a.Epoch, a.Err)
+	case SetTimer:
+		if a.At.IsZero() {
+			return "timer off"
+		}
+		return fmt.Sprintf("timer at %d", a.At.Sub(start).Milliseconds())
+	}
+	return fmt.Sprintf("%T", a)
+}
+
+// TestCoreRandom runs a coordinator with actors that report in any order, and a store that sometimes
+// fails, and checks the invariants: epochs complete in order and only when every actor of the
+// epoch has reported; each state is in exactly one committed checkpoint, which is not older than
+// the state; marks are ordered; everything that was demanded completes in the end.
+func TestCoreRandom(t *testing.T) {
+	seeds := 300
+	if testing.Short() {
+		seeds = 50
+	}
+	for seed := range int64(seeds) {
+		if err := simulate(seed); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+type simRound struct {
+	ckpt   bool
+	actors []ActorID
+}
+
+func simulate(seed int64) error {
+	rng := rand.New(rand.NewSource(seed))
+	now := time.Unix(0, 0)
+	actors := map[ActorID]bool{1: true, 2: true}
+	next := ActorID(3)
+	c := NewCore(Config{
+		BarrierInterval: 10 * time.Millisecond, CheckpointInterval: 50 * time.Millisecond, MaxInFlight: 1 + rng.Intn(4),
+	}, 0, []ActorID{1, 2}, now)
+	rounds := map[Epoch]*simRound{}
+	muts := []Mutate{}
+	at := map[ActorID][]Epoch{} // barriers on their way to each actor
+	states := map[string]Epoch{}
+	var committing *Commit
+	var timer time.Time
+	var demanded, completed, durable Epoch
+	apply := func(as []Action) error {
+		for _, a := range as {
+			switch a := a.(type) {
+			case Inject:
+				r := &simRound{ckpt: a.Checkpoint}
+				var remove []ActorID
+				if a.Mutation != nil {
+					for _, id := range muts[0].Add {
+						actors[id] = true
+					}
+					remove = muts[0].Remove
+					muts = muts[1:]
+				}
+				for id := range actors {
+					r.actors = append(r.actors, id)
+				}
+				sort.Slice(r.actors, func(i, j int) bool { return r.actors[i] < r.actors[j] })
+				for _, id := range r.actors {
+					at[id] = append(at[id], a.Epoch)
+				}
+				for _, id := range remove {
+					delete(actors, id)
+				}
+				rounds[a.Epoch] = r
+			case Complete:
+				if a.Epoch != completed+1 {
+					return fmt.Errorf("completed %d after %d", a.Epoch, completed)
+				}
+				completed = a.Epoch
+				for id, es := range at {
+					if slices.Contains(es, a.Epoch) {
+						return fmt.Errorf("epoch %d is complete, but actor %d has not passed it", a.Epoch, id)
+					}
+				}
+			case Commit:
+				if committing != nil {
+					return fmt.Errorf("two commits at once")
+				}
+				if a.Epoch > completed {
+					return fmt.Errorf("commit of %d, completed is %d", a.Epoch, completed)
+				}
+				committing = &a
+			case Durable:
+				durable = a.Epoch
+			case SetTimer:
+				timer = a.At
+			}
+		}
+		if !(c.Durable() <= c.Completed() && c.Completed() <= c.Injected() && durable == c.Durable()) {
+			return fmt.Errorf("marks: %d %d %d", c.Durable(), c.Completed(), c.Injected())
+		}
+		return nil
+	}
+	step := func(m Message) error {
+		as, err := c.Step(m, now)
+		if err != nil {
+			return err
+		}
+		return apply(slices.Clone(as))
+	}
+	settle := func() (bool, error) {
+		var ready []ActorID
+		for id, es := range at {
+			if len(es) > 0 {
+				ready = append(ready, id)
+			}
+		}
+		if len(ready) == 0 {
+			return false, nil
+		}
+		sort.Slice(ready, func(i, j int) bool { return ready[i] < ready[j] })
+		id := ready[rng.Intn(len(ready))]
+		e := at[id][0]
+		at[id] = at[id][1:]
+		m := Collected{Actor: id, Epoch: e}
+		if rounds[e].ckpt {
+			s := fmt.Sprintf("%d/%d", id, e)
+			states[s] = e
+			m.State = s
+		}
+		return true, step(m)
+	}
+	answer := func(fail bool) error {
+		if committing == nil {
+			return nil
+		}
+		a := *committing
+		committing = nil
+		if fail {
+			return step(Committed{Epoch: a.Epoch, Err: fmt.Errorf("disk")})
+		}
+		for _, s := range a.States {
+			e, ok := states[s.(string)]
+			if !ok || e > a.Epoch {
+				return fmt.Errorf("state %v in the checkpoint of %d", s, a.Epoch)
+			}
+			delete(states, s.(string))
+		}
+		return step(Committed{Epoch: a.Epoch})
+	}
+	for range 400 {
+		var err error
+		switch rng.Intn(9) {
+		case 0, 1:
+			err = step(InputArrived{})
+		case 2:
+			demanded = c.Injected() + 1
+			err = step(Demand{Epoch: demanded})
+		case 3:
+			err = step(CheckpointDemand{})
+		case 4:
+			m := Mutate{Mutation: "m", Add: []ActorID{next}, Checkpoint: rng.Intn(2) == 0}
+			next++
+			if rng.Intn(2) == 0 && len(muts) == 0 {
+				for id := range actors {
+					if id > 2 {
+						m.Remove = append(m.Remove, id)
+					}
+				}
+			}
+			muts = append(muts, m)
+			err = step(m)
+		case 5, 6:
+			_, err = settle()
+		case 7:
+			err = answer(rng.Intn(3) == 0)
+		case 8:
+			now = now.Add(time.Duration(rng.Intn(40)) * time.Millisecond)
+			if !timer.IsZero() && !now.Before(timer) {
+				err = step(Tick{})
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// Faults stop: everything must come to an end.
+	for range 10000 {
+		more, err := settle()
+		if err != nil {
+			return err
+		}
+		if committing != nil {
+			more = true
+			if err := answer(false); err != nil {
+				return err
+			}
+		}
+		if !timer.IsZero() {
+			more = true
+			now = now.Add(time.Second)
+			if err := step(Tick{}); err != nil {
+				return err
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	if completed < demanded || completed != c.Injected() {
+		return fmt.Errorf("completed %d, demanded %d, injected %d", completed, demanded, c.Injected())
+	}
+	if len(states) > 0 {
+		return fmt.Errorf("states that no checkpoint has: %v", states)
+	}
+	return nil
+}
