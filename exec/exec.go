@@ -96,6 +96,8 @@ type Env struct {
 	Now time.Time
 	// User and Database of the session.
 	User, Database string
+	// SearchPath lists the session's schemas that exist, without pg_catalog.
+	SearchPath []string
 	// Names resolves the names of regclass and its kin; nil knows types only.
 	Names types.ObjectNames
 }

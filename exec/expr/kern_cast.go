@@ -126,30 +126,6 @@ func modCast(explicit bool) factory {
 	})
 }
 
-// jsonNumberCast casts a JSON number.
-func jsonNumberCast[R value](to types.Kind, f func(d types.Decimal) (R, error)) factory {
-	return unaryErr(func(s string) (R, error) {
-		d, ok := types.JSONNumber(s)
-		if !ok {
-			var z R
-			return z, jsonCastError(s, to)
-		}
-		return f(d)
-	})
-}
-
-func jsonCastError(s string, to types.Kind) error {
-	kind := types.JSONTypeof(s)
-	if kind == "array" || kind == "object" {
-		kind = "array or object"
-		if types.JSONTypeof(s) == "array" {
-			return sqlerr.Newf(sqlerr.InvalidParameterValue, "cannot cast jsonb array to type %s", to)
-		}
-		return sqlerr.Newf(sqlerr.InvalidParameterValue, "cannot cast jsonb object to type %s", to)
-	}
-	return sqlerr.Newf(sqlerr.InvalidParameterValue, "cannot cast jsonb %s to type %s", kind, to)
-}
-
 // nameOf cuts an identifier to 63 bytes, at a character.
 func nameOf(s string) string {
 	if len(s) <= 63 {
@@ -182,7 +158,6 @@ func addCastKernels(t table) {
 		cast(types.Float4, k, floatToInt(k))
 		cast(types.Float8, k, floatToInt(k))
 		cast(types.Numeric, k, decimalToInt(k))
-		cast(types.Jsonb, k, jsonNumberCast(k, func(d types.Decimal) (int64, error) { return d.Int64(k) }))
 	}
 	for _, k := range []types.Kind{types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace} {
 		cast(types.Int2, k, unary(oidOf))
@@ -249,15 +224,6 @@ func addCastKernels(t table) {
 	cast(types.Numeric, types.Float8, unaryErr(types.Decimal.ToFloat64))
 	cast(types.Char, types.Text, unary(trimBlanks))
 	cast(types.Char, types.Varchar, unary(trimBlanks))
-	cast(types.Jsonb, types.Float4, jsonNumberCast(types.Float4, single))
-	cast(types.Jsonb, types.Float8, jsonNumberCast(types.Float8, types.Decimal.ToFloat64))
-	cast(types.Jsonb, types.Numeric, jsonNumberCast(types.Numeric, func(d types.Decimal) (types.Decimal, error) { return d, nil }))
-	cast(types.Jsonb, types.Bool, unaryErr(func(s string) (bool, error) {
-		if types.JSONTypeof(s) != "boolean" {
-			return false, jsonCastError(s, types.Bool)
-		}
-		return s == "true", nil
-	}))
 	for _, f := range fn.Default().All() {
 		if f.Kind != fn.Cast || t[f.ID] != nil {
 			continue

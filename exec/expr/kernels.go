@@ -30,7 +30,8 @@ func kernels() table {
 func makeKernels() table {
 	t := table{}
 	for _, add := range []func(table){
-		addIntKernels, addFloatKernels, addNumericKernels, addCompareKernels, addDateKernels, addCastKernels,
+		addIntKernels, addFloatKernels, addNumericKernels, addCompareKernels, addDateKernels,
+		addJSONKernels, addArrayKernels, addCastKernels, addMiscKernels,
 		addTextKernels, addBytesKernels, addLikeKernels, addRegexKernels,
 	} {
 		add(t)
