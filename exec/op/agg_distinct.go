@@ -20,7 +20,8 @@ type distinctSet struct {
 	touched []uint32
 	cols    []*vec.Vector
 	gone    []uint32
-	vents   []uint32 // value entries of the rows fed
+	vents   []uint32   // value entries of the rows fed
+	batches []aggBatch // by filter: what the aggregates are fed with from the present chunk
 }
 
 // distinctSetFor finds or makes the set and the place of the filter in it.
@@ -58,38 +59,39 @@ func (s *distinctSet) init(keyTypes []types.Type, dist []int, in []types.Type) {
 	s.nk = len(keyTypes)
 	ts := append(append([]types.Type{}, keyTypes...), pickTypes(in, s.args)...)
 	s.tab = newGroupTable(ts, dist, len(s.filters), s)
+	s.batches = make([]aggBatch, len(s.filters))
 }
 
-// prepare finds the value entries of all rows of c.
-func (s *distinctSet) prepare(c *vec.Chunk, keyV []*vec.Vector) error {
+// prepare makes the batches of a chunk whose rows belong to the groups ents.
+func (s *distinctSet) prepare(c *vec.Chunk, keyV []*vec.Vector, ents []uint32) error {
 	s.cols = append(s.cols[:0], keyV...)
 	for _, k := range s.args {
 		s.cols = append(s.cols, c.Cols[k])
 	}
-	ents, err := s.tab.lookup(s.cols, c.Len())
+	vents, err := s.tab.lookup(s.cols, c.Len())
 	if err != nil {
 		return err
 	}
-	for _, e := range ents {
+	for _, e := range vents {
 		if f := &s.tab.rec(e)[wordFlags]; *f&flagTouched == 0 {
 			*f |= flagTouched | flagRef
 			s.touched = append(s.touched, e)
 		}
 	}
+	for k, filter := range s.filters {
+		s.feed(&s.batches[k], wordOwner+k, filter, c, ents, vents)
+	}
 	return nil
 }
 
-// feed makes the batch of an aggregate from the rows of c, for which prepare was called: those
-// whose count begins or ends.
-func (s *distinctSet) feed(f *aggFeed, c *vec.Chunk, ents []uint32) {
-	b := &f.batch
+// feed fills a batch with the rows whose count, in the given word, begins or ends.
+func (s *distinctSet) feed(b *aggBatch, word, filter int, c *vec.Chunk, ents, vents []uint32) {
 	b.n, b.ents = 0, b.own[:0]
 	b.diffBuf = b.diffBuf[:0]
 	s.vents = s.vents[:0]
-	word := wordOwner + f.setNo
-	for i, v := range s.tab.ents {
-		if f.filter >= 0 {
-			if v := c.Cols[f.filter]; !v.Bool[i] || v.Nulls.Get(i) {
+	for i, v := range vents {
+		if filter >= 0 {
+			if v := c.Cols[filter]; !v.Bool[i] || v.Nulls.Get(i) {
 				continue
 			}
 		}

@@ -229,7 +229,7 @@ func (a *HashAgg) Chunk(_ int, c *vec.Chunk) error {
 		}
 	}
 	for _, s := range a.sets {
-		if err := s.prepare(c, a.keyV); err != nil {
+		if err := s.prepare(c, a.keyV, ents); err != nil {
 			return err
 		}
 	}
@@ -278,8 +278,7 @@ func (a *HashAgg) touch(ents []uint32) error {
 func (a *HashAgg) feed(f *aggFeed, c *vec.Chunk, ents []uint32) *aggBatch {
 	b := &f.batch
 	if f.set != nil {
-		f.set.feed(f, c, ents)
-		return b
+		return &f.set.batches[f.setNo]
 	}
 	if f.filter < 0 {
 		b.n, b.ents, b.diffs = c.Len(), ents, c.Diffs

@@ -1,0 +1,154 @@
+package op
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/types"
+)
+
+func colExpr(ts []types.Type, i int) scalar.Expr {
+	return &scalar.Column{Node: scalar.Node{T: ts[i], Pos: -1}, Index: i}
+}
+
+// callOp makes a call of an operator over two columns.
+func callOp(t testing.TB, ts []types.Type, name string, l, r int) scalar.Expr {
+	t.Helper()
+	for _, f := range fn.Default().All() {
+		if f.Kind == fn.Operator && f.Name == name && len(f.Args) == 2 && f.Args[0].Kind == ts[l].Kind && f.Args[1].Kind == ts[r].Kind {
+			return &scalar.Call{Node: scalar.Node{T: f.Ret, Pos: -1}, Fn: f, Args: []scalar.Expr{colExpr(ts, l), colExpr(ts, r)}}
+		}
+	}
+	t.Fatalf("no operator %s", name)
+	return nil
+}
+
+// naiveJoin joins by nested loops. less, if not nil, is the residual.
+func naiveJoin(cfg HashJoinConfig, l, r [][]types.Datum, residual func(l, r []types.Datum) bool) [][]types.Datum {
+	match := func(a, b []types.Datum) bool {
+		for i, k := range cfg.LeftKeys {
+			x, y := a[k], b[cfg.RightKeys[i]]
+			if !x.Valid || !y.Valid {
+				if cfg.NullSafe != nil && cfg.NullSafe[i] && x.Valid == y.Valid {
+					continue
+				}
+				return false
+			}
+			if types.Compare(cfg.Left[k], x, y) != 0 {
+				return false
+			}
+		}
+		return residual == nil || residual(a, b)
+	}
+	nulls := func(ts []types.Type) []types.Datum { return make([]types.Datum, len(ts)) }
+	var out [][]types.Datum
+	emit := func(a, b []types.Datum) {
+		all := append(append([]types.Datum{}, a...), b...)
+		row := make([]types.Datum, 0, len(cfg.Output))
+		for _, c := range cfg.Output {
+			row = append(row, all[c])
+		}
+		out = append(out, row)
+	}
+	hit := make([]bool, len(r))
+	for _, a := range l {
+		n := 0
+		for j, b := range r {
+			if !match(a, b) {
+				continue
+			}
+			n++
+			hit[j] = true
+			if cfg.Kind != Semi && cfg.Kind != Anti {
+				emit(a, b)
+			}
+		}
+		switch {
+		case n == 0 && (cfg.Kind == Left || cfg.Kind == Full):
+			emit(a, nulls(cfg.Right))
+		case n == 0 && cfg.Kind == Anti, n > 0 && cfg.Kind == Semi:
+			emit(a, nil)
+		}
+	}
+	if cfg.Kind == Right || cfg.Kind == Full {
+		for j, b := range r {
+			if !hit[j] {
+				emit(nulls(cfg.Left), b)
+			}
+		}
+	}
+	return out
+}
+
+var joinCases = []struct {
+	name            string
+	left, right     string
+	lkeys, rkeys    []int
+	nullSafe        []bool
+	residual        bool // left column 1 < right column 1
+	keyed           [2]bool
+	appendOnly      [2]bool
+	output, semiOut []int
+	seeds, perEpoch int
+}{
+	{name: "int key", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, true}, output: []int{0, 1, 3, 4, 5}, semiOut: []int{1, 0}},
+	{name: "residual", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, residual: true, keyed: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}},
+	{name: "multisets", left: "int4 int4 text", right: "int4 int4 text", lkeys: []int{2}, rkeys: []int{2}, output: []int{0, 2, 3, 5}, semiOut: []int{0, 2}},
+	{name: "multisets with residual", left: "int4 int4 bool", right: "int4 int4 bool", lkeys: []int{2}, rkeys: []int{2}, residual: true, output: []int{0, 1, 3}, semiOut: []int{0}},
+	{name: "two keys", left: "int8 int4 int4 int8", right: "int8 int4 int4 int8", lkeys: []int{2, 3}, rkeys: []int{2, 3}, nullSafe: []bool{false, true}, keyed: [2]bool{true, true}, output: []int{0, 4}, semiOut: []int{0, 2, 3}},
+	{name: "odd keys", left: "int8 int4 float8 numeric", right: "int8 int4 float8 numeric", lkeys: []int{2, 3}, rkeys: []int{2, 3}, nullSafe: []bool{true, true}, keyed: [2]bool{true, false}, output: []int{0, 2, 3, 6, 7}, semiOut: []int{0, 3}},
+	{name: "append-only", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, residual: true, keyed: [2]bool{true, true}, appendOnly: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}},
+	{name: "one side append-only", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, false}, appendOnly: [2]bool{false, true}, output: []int{0, 3, 4}, semiOut: []int{0}},
+	{name: "no keys", left: "int8 int4", right: "int8 int4", residual: true, keyed: [2]bool{true, true}, output: []int{0, 1, 2, 3}, semiOut: []int{0}, seeds: 4},
+	{name: "long chains", left: "int8 int4 bool", right: "int8 int4 bool", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}, seeds: 1, perEpoch: 120},
+}
+
+// TestHashJoinEqualsFromScratch compares random histories with a join by nested loops at the end.
+func TestHashJoinEqualsFromScratch(t *testing.T) {
+	for _, tc := range joinCases {
+		for kind := Inner; kind <= Anti; kind++ {
+			t.Run(fmt.Sprintf("%s/%d", tc.name, kind), func(t *testing.T) {
+				l, r := mustTypes(tc.left), mustTypes(tc.right)
+				cfg := HashJoinConfig{Kind: kind, Left: l, Right: r, LeftKeys: tc.lkeys, RightKeys: tc.rkeys, NullSafe: tc.nullSafe,
+					LeftAppendOnly: tc.appendOnly[0], RightAppendOnly: tc.appendOnly[1], Output: tc.output}
+				if kind == Semi || kind == Anti {
+					cfg.Output = tc.semiOut
+				}
+				if tc.keyed[0] {
+					cfg.LeftRowKey = []int{0}
+				}
+				if tc.keyed[1] {
+					cfg.RightRowKey = []int{0}
+				}
+				var residual func(l, r []types.Datum) bool
+				if tc.residual {
+					all := append(append([]types.Type{}, l...), r...)
+					cfg.Residual = callOp(t, all, "<", 1, len(l)+1)
+					residual = func(l, r []types.Datum) bool { return l[1].Valid && r[1].Valid && l[1].I < r[1].I }
+				}
+				ot := &opTest{in: [][]types.Type{l, r}}
+				if len(tc.lkeys) > 0 {
+					cfg.LeftDist, cfg.RightDist = tc.lkeys[:1], tc.rkeys[:1]
+					ot.dist = [][]int{cfg.LeftDist, cfg.RightDist}
+				}
+				ot.make = func() (exec.Operator, error) { return NewHashJoin(cfg) }
+				seeds, per := int64(6), 16
+				if tc.seeds > 0 {
+					seeds = int64(tc.seeds)
+				}
+				if tc.perEpoch > 0 {
+					per = tc.perEpoch
+				}
+				for seed := range seeds {
+					g := &gen{r: rand.New(rand.NewSource(seed)), in: ot.in, keyed: tc.keyed[:], appendOnly: tc.appendOnly[:]}
+					epochs := g.epochs(8, per)
+					ot.check(t, seed, epochs, func(p [][][]types.Datum) [][]types.Datum { return naiveJoin(cfg, p[0], p[1], residual) }, nil)
+				}
+			})
+		}
+	}
+}
