@@ -10,40 +10,50 @@ import (
 
 // dump prints a tree as indented text: every node with its type, its position behind @ and its
 // fields that are not zero. Small nodes go on one line.
-func dump(v any) string {
-	return dumpValue(reflect.ValueOf(v), "")
+func dump(v any) string { return dumper{positions: true}.value(reflect.ValueOf(v), "") }
+
+// shape is dump without the positions.
+func shape(v any) string { return dumper{}.value(reflect.ValueOf(v), "") }
+
+type dumper struct{ positions bool }
+
+func (d dumper) at(pos int) string {
+	if !d.positions {
+		return ""
+	}
+	return fmt.Sprintf("@%d", pos)
 }
 
-func dumpValue(v reflect.Value, indent string) string {
+func (d dumper) value(v reflect.Value, indent string) string {
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
 		if v.IsNil() {
 			return "nil"
 		}
 		if v.Kind() == reflect.Pointer && v.Elem().Kind() != reflect.Struct {
-			return "&" + dumpValue(v.Elem(), indent)
+			return "&" + d.value(v.Elem(), indent)
 		}
-		return dumpValue(v.Elem(), indent)
+		return d.value(v.Elem(), indent)
 	case reflect.Struct:
-		return dumpStruct(v, indent)
+		return d.structure(v, indent)
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.String {
 			return fmt.Sprintf("%q", v.Interface())
 		}
-		return dumpList(v, indent)
+		return d.list(v, indent)
 	case reflect.String:
 		return fmt.Sprintf("%q", v.String())
 	}
 	return fmt.Sprint(v.Interface())
 }
 
-func dumpList(v reflect.Value, indent string) string {
+func (d dumper) list(v reflect.Value, indent string) string {
 	if v.Len() == 0 {
 		return "[]"
 	}
 	var items []string
 	for i := range v.Len() {
-		items = append(items, dumpValue(v.Index(i), indent+"  "))
+		items = append(items, d.value(v.Index(i), indent+"  "))
 	}
 	one := "[" + strings.Join(items, ", ") + "]"
 	if len(one)+len(indent) < 100 && !strings.Contains(one, "\n") {
@@ -52,9 +62,9 @@ func dumpList(v reflect.Value, indent string) string {
 	return "[\n" + indent + "  " + strings.Join(items, "\n"+indent+"  ") + "\n" + indent + "]"
 }
 
-func dumpStruct(v reflect.Value, indent string) string {
+func (d dumper) structure(v reflect.Value, indent string) string {
 	if n, ok := v.Interface().(ast.Name); ok {
-		return fmt.Sprintf("%s@%d", strings.Join(n.Parts, "."), n.Pos)
+		return strings.Join(n.Parts, ".") + d.at(n.Pos)
 	}
 	name := v.Type().Name()
 	pos := -1
@@ -67,37 +77,15 @@ func dumpStruct(v reflect.Value, indent string) string {
 		case f.Name == "Pos":
 			pos = int(v.Field(i).Int())
 		case !v.Field(i).IsZero() || f.Name == "Value":
-			fields = append(fields, f.Name+": "+dumpValue(v.Field(i), indent+"  "))
+			fields = append(fields, f.Name+": "+d.value(v.Field(i), indent+"  "))
 		}
 	}
 	if pos >= 0 {
-		name += fmt.Sprintf("@%d", pos)
+		name += d.at(pos)
 	}
 	one := name + "{" + strings.Join(fields, ", ") + "}"
 	if len(one)+len(indent) < 100 && !strings.Contains(one, "\n") {
 		return one
 	}
 	return name + "{\n" + indent + "  " + strings.Join(fields, "\n"+indent+"  ") + "\n" + indent + "}"
-}
-
-// withoutPositions removes the positions from a dump, and the line breaks that depend on their
-// length.
-func withoutPositions(s string) string {
-	var b strings.Builder
-	inString := false
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '"' && (i == 0 || s[i-1] != '\\'):
-			inString = !inString
-			b.WriteByte('"')
-		case !inString && s[i] == '@':
-			for i+1 < len(s) && s[i+1] >= '0' && s[i+1] <= '9' {
-				i++
-			}
-		case !inString && (s[i] == ' ' || s[i] == '\n' || s[i] == ','):
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String()
 }

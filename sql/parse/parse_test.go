@@ -178,7 +178,7 @@ func checkRoundTrip(s ast.Statement) error {
 	if len(again) != 1 {
 		return fmt.Errorf("deparsed as %s, which is %d statements", text, len(again))
 	}
-	want, got := withoutPositions(dump(s)), withoutPositions(dump(again[0].AST))
+	want, got := shape(s), shape(again[0].AST)
 	if want != got {
 		return fmt.Errorf("deparsed as %s\nwhich is\n%s\nnot\n%s", text, got, want)
 	}

@@ -658,7 +658,10 @@ func (p *parser) windowSpec(spec *ast.WindowSpec) frag {
 	}
 	var parts, order []frag
 	if p.acceptPhrase("partition", "by") {
-		parts = p.exprList()
+		parts = []frag{p.groupExpr()}
+		for p.acceptSelf(",") {
+			parts = append(parts, p.groupExpr())
+		}
 	}
 	if p.isWord("order") {
 		spec.OrderBy, order = p.orderItems()
@@ -795,7 +798,10 @@ func (p *parser) groupItem() frag {
 		}
 		p.next()
 		p.next()
-		list := p.exprList()
+		list := []frag{p.groupExpr()}
+		for p.acceptSelf(",") {
+			list = append(list, p.groupExpr())
+		}
 		p.expectSelf(")")
 		return p.marker(t.Pos, c, list...)
 	case p.isWords("grouping", "sets"):
@@ -807,5 +813,16 @@ func (p *parser) groupItem() frag {
 		p.expectSelf(")")
 		return p.marker(t.Pos, c, list...)
 	}
-	return p.expr()
+	return p.groupExpr()
+}
+
+// groupExpr reads an expression of GROUP BY or PARTITION BY. TiDB takes an integer there for the
+// number of a select item and forgets where it stands: it gets a cell.
+func (p *parser) groupExpr() frag {
+	t, first := p.tok(), p.i
+	f := p.expr()
+	if t.Kind == lex.Int && p.i == first+1 {
+		return p.marker(t.Pos, intOrNum(t))
+	}
+	return f
 }
