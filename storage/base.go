@@ -10,6 +10,7 @@ import (
 // base is the committed state that versions are built on: a Pebble snapshot, counted by
 // reference, because a snapshot keeps old data from being compacted away.
 type base struct {
+	db   *pebble.DB
 	snap *pebble.Snapshot
 	// refs counts the store (for the current base), the versions in arrangements and the
 	// readers. The snapshot is closed when it reaches zero.
@@ -19,7 +20,7 @@ type base struct {
 }
 
 func newBase(db *pebble.DB, onClose func(error)) *base {
-	b := &base{snap: db.NewSnapshot(), onClose: onClose}
+	b := &base{db: db, snap: db.NewSnapshot(), onClose: onClose}
 	b.refs.Store(1)
 	return b
 }

@@ -115,7 +115,7 @@ func openPebble(s *Store) (*pebble.DB, error) {
 		// checkpoints of a million keys a second stall for seconds.
 		L0CompactionThreshold:      2,
 		L0StopWritesThreshold:      40,
-		CompactionConcurrencyRange: func() (lower, upper int) { return 1, 2 },
+		CompactionConcurrencyRange: func() (lower, upper int) { return 2, 2 },
 		MaxOpenFiles:               1000,
 		BytesPerSync:               1 << 20,
 	}
@@ -123,6 +123,9 @@ func openPebble(s *Store) (*pebble.DB, error) {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		opts.Levels[i].BlockSize = 16 << 10
 	}
+	// The usual scheduler wakes up ten times a second to see whether more compactions are allowed
+	// than before. Here that number is constant, and an idle server must use no CPU.
+	opts.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
 	opts.EnsureDefaults()
 	// A range delete frees its space soon, not when its level happens to be compacted.
 	opts.FlushDelayDeleteRange = 0

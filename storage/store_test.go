@@ -164,6 +164,32 @@ func TestDropFreesSpace(t *testing.T) {
 	mustClose(t, s)
 }
 
+func TestEstimateRows(t *testing.T) {
+	s := testStore(t, vfs.NewMem())
+	fill(t, s, 1, 1, 20000)
+	if err := s.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	s.Arrangement(1).Apply([]Change{{Key: []byte("x"), Value: []byte("y")}})
+	s.Arrangement(1).Seal(2, false)
+	s.SetCompleted(2)
+	sn, err := s.Latest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		table    TableID
+		lo, hi   string
+		min, max int64
+	}{{1, "", "", 10000, 40000}, {1, "00010000", "00010020", 20, 21}, {1, "00015000", "", 2500, 10000}, {2, "", "", 0, 0}} {
+		if n, err := sn.Table(c.table).EstimateRows(bound(c.lo), bound(c.hi)); err != nil || n < c.min || n > c.max {
+			t.Errorf("table %d [%s,%s): %d rows, want %d to %d, error %v", c.table, c.lo, c.hi, n, c.min, c.max, err)
+		}
+	}
+	sn.Release()
+	mustClose(t, s)
+}
+
 func TestSnapshotNeedsACompletedEpoch(t *testing.T) {
 	s := testStore(t, vfs.NewMem())
 	a := s.Arrangement(1)

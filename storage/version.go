@@ -92,7 +92,7 @@ func (v *Version) Release() {
 // range on disk divided by the average size of its first rows, plus the overlays' entries (of
 // the whole table). It is off by the compression factor and by what is not yet flushed; it is
 // good for choosing between plans and not for telling anybody.
-func (v *Version) EstimateRows(s *Store, lo, hi []byte) (int64, error) {
+func (v *Version) EstimateRows(lo, hi []byte) (int64, error) {
 	var n int64
 	for _, f := range v.l.frozen {
 		n += int64(f.len())
@@ -121,7 +121,7 @@ func (v *Version) EstimateRows(s *Store, lo, hi []byte) (int64, error) {
 	if hi != nil {
 		end = append(tablePrefix(v.l.id), hi...)
 	}
-	disk, err := s.db.EstimateDiskUsage(start, end)
+	disk, err := v.l.base.db.EstimateDiskUsage(start, end)
 	if err != nil {
 		return 0, err
 	}
