@@ -167,6 +167,28 @@ var dtOps = map[string]dtOp{
 		v, err := f.TruncInterval(a[1].Span)
 		return DSpan(v), err
 	}},
+	"char_ts": {[]Kind{Text, Timestamp}, Text, "to_char($2, $1)", func(a []Datum, _ *Env) (Datum, error) {
+		f := CompileDateFormat(a[0].S)
+		if f.Empty() || IsInfinite(a[1].I) {
+			return Null, nil
+		}
+		b, err := f.AppendTimestamp(nil, a[1].I)
+		return DStr(string(b)), err
+	}},
+	"char_tz": {[]Kind{Text, Timestamptz}, Text, "to_char($2, $1)", func(a []Datum, env *Env) (Datum, error) {
+		b, err := CompileDateFormat(a[0].S).AppendTimestamptz(nil, a[1].I, env.zone())
+		return DStr(string(b)), err
+	}},
+	"char_iv": {[]Kind{Text, Interval}, Text, "to_char($2, $1)", func(a []Datum, _ *Env) (Datum, error) {
+		b, err := CompileDateFormat(a[0].S).AppendInterval(nil, a[1].Span)
+		return DStr(string(b)), err
+	}},
+	"to_date": {[]Kind{Text, Text}, Date, "to_date($2, $1)", func(a []Datum, _ *Env) (Datum, error) {
+		return intDatum(CompileDateFormat(a[0].S).ParseDate(a[1].S))
+	}},
+	"to_timestamp": {[]Kind{Text, Text}, Timestamptz, "to_timestamp($2, $1)", func(a []Datum, env *Env) (Datum, error) {
+		return intDatum(CompileDateFormat(a[0].S).ParseTimestamptz(a[1].S, env.zone()))
+	}},
 	"make_date": {[]Kind{Int4, Int4, Int4}, Date, "make_date($1, $2, $3)", func(a []Datum, _ *Env) (Datum, error) {
 		return intDatum(MakeDate(a[0].I, a[1].I, a[2].I))
 	}},
