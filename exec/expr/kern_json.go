@@ -131,10 +131,7 @@ func buildObject(x *genCall, a []types.Datum) (types.Datum, error) {
 				return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
 			}
 		}
-		pairs[i] = types.Format(x.types[i], a[i], x.st.tenv())
-		if x.types[i].Kind == types.Bool {
-			pairs[i] = map[bool]string{true: "true", false: "false"}[a[i].Bool()]
-		}
+		pairs[i] = x.castText(i, a[i])
 		var err error
 		if pairs[i+1], err = jsonOf(x, i+1, a[i+1]); err != nil {
 			return types.Null, err

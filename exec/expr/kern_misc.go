@@ -2,6 +2,7 @@ package expr
 
 import (
 	"crypto/rand"
+	"strconv"
 	"strings"
 
 	"github.com/weirdb/weir/sql/types"
@@ -14,6 +15,14 @@ const Version = "PostgreSQL 15.0 (Weir)"
 // textOf is the text form of argument i.
 func (x *genCall) textOf(i int, d types.Datum) string {
 	return types.Format(x.types[i], d, x.st.tenv())
+}
+
+// castText is argument i cast to text, which for booleans is not their text form.
+func (x *genCall) castText(i int, d types.Datum) string {
+	if x.types[i].Kind == types.Bool {
+		return strconv.FormatBool(d.Bool())
+	}
+	return x.textOf(i, d)
 }
 
 // concatArgs joins the arguments that are not NULL.

@@ -219,7 +219,7 @@ func ascii(s string) int64 {
 func chr(n int64) (string, error) {
 	switch {
 	case n < 0:
-		return "", sqlerr.Newf(sqlerr.ProgramLimitExceeded, "character number must be positive")
+		return "", sqlerr.Newf(sqlerr.InvalidParameterValue, "character number must be positive")
 	case n == 0:
 		return "", sqlerr.Newf(sqlerr.ProgramLimitExceeded, "null character not permitted")
 	case n > unicode.MaxRune:
@@ -376,10 +376,10 @@ func addTextKernels(t table) {
 	t.add("||(text,text)", concat)
 	t.add("||(bytea,bytea)", concat)
 	t.add("||(text,anyelement)", datums(func(x *genCall, a []types.Datum) (types.Datum, error) {
-		return types.DStr(a[0].S + types.Format(x.types[1], a[1], x.st.tenv())), nil
+		return types.DStr(a[0].S + x.castText(1, a[1])), nil
 	}))
 	t.add("||(anyelement,text)", datums(func(x *genCall, a []types.Datum) (types.Datum, error) {
-		return types.DStr(types.Format(x.types[0], a[0], x.st.tenv()) + a[1].S), nil
+		return types.DStr(x.castText(0, a[0]) + a[1].S), nil
 	}))
 	t.add("^@(text,text)", binary(strings.HasPrefix))
 	t.add("starts_with(text,text)", binary(strings.HasPrefix))
