@@ -1,6 +1,7 @@
 package logical
 
 import (
+	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -581,4 +582,30 @@ func Equal(a, b scalar.Expr) bool {
 // 1.00 differ).
 func SameDatum(a, b types.Datum) bool {
 	return a == b
+}
+
+// Volatile tells whether e may give different values for the same row.
+func Volatile(e scalar.Expr) bool {
+	v := false
+	WalkExpr(e, func(x scalar.Expr) bool {
+		if c, ok := x.(*scalar.Call); ok && c.Fn.Volatility == fn.Volatile {
+			v = true
+		}
+		return !v
+	})
+	return v
+}
+
+// Zero is 0 as a value of a numeric type.
+func Zero(t types.Type) *scalar.Const {
+	c := &scalar.Const{Node: scalar.Node{T: t, Pos: -1}}
+	switch t.Phys() {
+	case types.PhysFloat:
+		c.Val = types.DFloat(0)
+	case types.PhysDec:
+		c.Val = types.DDec(types.NewDecimal(0, 0))
+	default:
+		c.Val = types.DInt(0)
+	}
+	return c
 }

@@ -126,6 +126,8 @@ type (
 		Order   []Order
 		Limits
 		Rank ColID
+		// RowKey, in stream plans, identifies a row of In: it orders rows that are equal in Order.
+		RowKey []ColID
 	}
 	// Window computes rank functions; rules turn it into TopN.
 	Window struct {
@@ -313,7 +315,10 @@ func (m *Meta) NewFrom(rel *catalog.Relation, ord int) ColID {
 }
 
 // Copy gives a fresh column like id.
-func (m *Meta) Copy(id ColID) ColID { return m.New(m.cols[id-1].Name, m.cols[id-1].Type) }
+func (m *Meta) Copy(id ColID) ColID {
+	m.cols = append(m.cols, m.cols[id-1])
+	return len(m.cols)
+}
 
 // Info gives what is known of a column.
 func (m *Meta) Info(id ColID) *ColInfo { return &m.cols[id-1] }
@@ -333,3 +338,6 @@ func (m *Meta) RefAt(id ColID, pos int) *scalar.Column {
 	c.Pos = pos
 	return c
 }
+
+// Clone gives a copy that can grow by itself.
+func (m *Meta) Clone() *Meta { return &Meta{cols: append([]ColInfo(nil), m.cols...)} }

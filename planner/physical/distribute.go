@@ -1,0 +1,261 @@
+package physical
+
+import (
+	"slices"
+
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/sql/scalar"
+)
+
+// exchange marks a cut while the plan is distributed; it does not get out of this file.
+type exchange struct {
+	plan.Props
+	in plan.Node
+}
+
+func (x *exchange) Inputs() []plan.Node { return []plan.Node{x.in} }
+
+// distribute says of each node how its rows lie on the actors, puts exchanges where an operator
+// needs them otherwise, and cuts there. With parallelism 1 there is one fragment.
+func distribute(root plan.Node, par int) []*plan.Fragment {
+	d := &distributor{par: par}
+	root = d.node(root)
+	d.cut(root)
+	return d.frags
+}
+
+type distributor struct {
+	par   int
+	frags []*plan.Fragment
+}
+
+var single = plan.Dist{Kind: plan.Single}
+
+func hash(cols []int) plan.Dist {
+	if len(cols) == 0 {
+		return single
+	}
+	return plan.Dist{Kind: plan.Hash, Cols: slices.Clone(cols)}
+}
+
+func (d *distributor) require(n plan.Node, want plan.Dist) plan.Node {
+	have := n.Properties().Dist
+	if d.par == 1 || have.Kind == want.Kind && (want.Kind != plan.Hash || slices.Equal(have.Cols, want.Cols)) {
+		return n
+	}
+	p := *n.Properties()
+	p.Dist = want
+	return &exchange{Props: p, in: n}
+}
+
+// groupable: rows that agree on cols are on one actor already.
+func groupable(have plan.Dist, cols []int) bool {
+	if have.Kind == plan.Single {
+		return false
+	}
+	if have.Kind != plan.Hash {
+		return false
+	}
+	for _, c := range have.Cols {
+		if !slices.Contains(cols, c) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *distributor) node(n plan.Node) plan.Node {
+	switch n := n.(type) {
+	case *plan.SourceScan:
+		n.Dist = single
+		if n.Rel.Splits >= d.par && d.par > 1 {
+			n.Dist = plan.Dist{Kind: plan.Any}
+		}
+	case *plan.TableScan, *plan.Values:
+		n.Properties().Dist = single
+	case *plan.Filter:
+		n.In = d.node(n.In)
+		n.Dist = n.In.Properties().Dist
+	case *plan.Project:
+		n.In = d.node(n.In)
+		n.Dist = throughProject(n.In.Properties().Dist, n.Exprs)
+	case *plan.Hop:
+		n.In = d.node(n.In)
+		n.Dist = n.In.Properties().Dist
+	case *plan.ProjectSet:
+		n.In = d.node(n.In)
+		n.Dist = n.In.Properties().Dist
+	case *plan.HashAgg:
+		n.In = d.node(n.In)
+		n.InDist = n.Keys
+		if h := n.In.Properties().Dist; d.par > 1 && len(n.Keys) > 0 && groupable(h, n.Keys) {
+			n.InDist = h.Cols
+		} else {
+			n.In = d.require(n.In, hash(n.Keys))
+		}
+		n.Dist = single
+		if len(n.Keys) > 0 && d.par > 1 {
+			var cols []int
+			for _, c := range n.InDist {
+				cols = append(cols, slices.Index(n.Keys, c))
+			}
+			n.Dist = hash(cols)
+		}
+	case *plan.TopN:
+		n.In = d.node(n.In)
+		n.InDist = n.GroupBy
+		if h := n.In.Properties().Dist; d.par > 1 && len(n.GroupBy) > 0 && groupable(h, n.GroupBy) {
+			n.InDist = h.Cols
+		} else {
+			n.In = d.require(n.In, hash(n.GroupBy))
+		}
+		n.Dist = single
+		if d.par > 1 {
+			n.Dist = hash(n.InDist)
+		}
+	case *plan.Max1Row:
+		n.In = d.require(d.node(n.In), hash(n.GroupBy))
+		n.Dist = n.In.Properties().Dist
+	case *plan.HashJoin:
+		n.L = d.require(d.node(n.L), hash(n.LeftKeys))
+		n.R = d.require(d.node(n.R), hash(n.RightKeys))
+		n.LeftDist, n.RightDist = n.LeftKeys, n.RightKeys
+		n.Dist = single
+		if d.par > 1 && len(n.LeftKeys) > 0 {
+			n.Dist = plan.Dist{Kind: plan.Any}
+			keys := n.LeftKeys
+			if n.Kind == plan.Right {
+				keys = nil
+				for _, k := range n.RightKeys {
+					keys = append(keys, k+len(n.L.Properties().Cols))
+				}
+			}
+			if n.Kind != plan.Full {
+				if cols, ok := within(keys, n.Output); ok {
+					n.Dist = hash(cols)
+				}
+			}
+		}
+	case *plan.UnionAll:
+		for i := range n.Ins {
+			n.Ins[i] = d.node(n.Ins[i])
+		}
+		n.Dist = single
+		if d.par > 1 {
+			same := true
+			first := n.Ins[0].Properties().Dist
+			for _, in := range n.Ins {
+				h := in.Properties().Dist
+				same = same && h.Kind == first.Kind && slices.Equal(h.Cols, first.Cols)
+			}
+			n.Dist = first
+			if !same {
+				// Equal rows go to one actor, so that a row and its retraction keep their order.
+				all := make([]int, len(n.Ins[0].Properties().Cols))
+				for i := range all {
+					all[i] = i
+				}
+				for i := range n.Ins {
+					n.Ins[i] = d.require(n.Ins[i], hash(all))
+				}
+				n.Dist = hash(all)
+			}
+		}
+	case *plan.Materialize:
+		n.In = d.require(d.node(n.In), hash(n.InDist))
+		n.Dist = n.In.Properties().Dist
+	case *plan.Sink:
+		n.In = d.node(n.In)
+		n.Dist = n.In.Properties().Dist
+	}
+	return n
+}
+
+func within(keys, output []int) ([]int, bool) {
+	var cols []int
+	for _, k := range keys {
+		at := slices.Index(output, k)
+		if at < 0 {
+			return nil, false
+		}
+		cols = append(cols, at)
+	}
+	return cols, true
+}
+
+func throughProject(h plan.Dist, exprs []scalar.Expr) plan.Dist {
+	if h.Kind != plan.Hash {
+		return h
+	}
+	var cols []int
+	for _, c := range h.Cols {
+		at := slices.IndexFunc(exprs, func(e scalar.Expr) bool {
+			x, ok := e.(*scalar.Column)
+			return ok && x.Index == c
+		})
+		if at < 0 {
+			return plan.Dist{Kind: plan.Any}
+		}
+		cols = append(cols, at)
+	}
+	return hash(cols)
+}
+
+// cut makes a fragment of the tree under root, after those that it receives from, and gives its
+// number.
+func (d *distributor) cut(root plan.Node) int {
+	f := &plan.Fragment{Parallel: 1}
+	if root.Properties().Dist.Kind != plan.Single && d.par > 1 {
+		f.Parallel = d.par
+	}
+	type edge struct {
+		from int
+		dist plan.Dist
+	}
+	var edges []edge
+	f.Root = d.replace(root, func(x *exchange) plan.Node {
+		from := d.cut(x.in)
+		edges = append(edges, edge{from, x.Dist})
+		return &plan.Receive{Props: x.Props, From: from}
+	})
+	f.ID = len(d.frags)
+	d.frags = append(d.frags, f)
+	for _, e := range edges {
+		d.frags[e.from].Sends = append(d.frags[e.from].Sends, plan.Send{To: f.ID, Dist: e.dist})
+	}
+	return f.ID
+}
+
+// replace puts something else in the place of the exchanges nearest to the root.
+func (d *distributor) replace(n plan.Node, f func(*exchange) plan.Node) plan.Node {
+	if x, ok := n.(*exchange); ok {
+		return f(x)
+	}
+	switch n := n.(type) {
+	case *plan.Filter:
+		n.In = d.replace(n.In, f)
+	case *plan.Project:
+		n.In = d.replace(n.In, f)
+	case *plan.Hop:
+		n.In = d.replace(n.In, f)
+	case *plan.ProjectSet:
+		n.In = d.replace(n.In, f)
+	case *plan.HashAgg:
+		n.In = d.replace(n.In, f)
+	case *plan.TopN:
+		n.In = d.replace(n.In, f)
+	case *plan.Max1Row:
+		n.In = d.replace(n.In, f)
+	case *plan.HashJoin:
+		n.L, n.R = d.replace(n.L, f), d.replace(n.R, f)
+	case *plan.UnionAll:
+		for i := range n.Ins {
+			n.Ins[i] = d.replace(n.Ins[i], f)
+		}
+	case *plan.Materialize:
+		n.In = d.replace(n.In, f)
+	case *plan.Sink:
+		n.In = d.replace(n.In, f)
+	}
+	return n
+}

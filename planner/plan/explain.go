@@ -1,0 +1,426 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weirdb/weir/planner/sqltext"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// Explain writes a batch plan as a tree.
+func (b *Batch) Explain() string {
+	var w explainer
+	if b.Point != nil {
+		w.point(b.Point)
+	} else {
+		w.tree(b.Root, 0)
+	}
+	return w.String()
+}
+
+// Explain writes a stream plan: one tree, or one for each fragment if there are several.
+func (s *Stream) Explain() string {
+	w := explainer{stream: true}
+	for i := len(s.Fragments) - 1; i >= 0; i-- {
+		f := s.Fragments[i]
+		if len(s.Fragments) > 1 {
+			fmt.Fprintf(&w.Builder, "Fragment %d (parallelism %d)", f.ID, f.Parallel)
+			for _, x := range f.Sends {
+				fmt.Fprintf(&w.Builder, " -> fragment %d, %s", x.To, distText(x.Dist, f.Root.Properties()))
+			}
+			w.WriteString("\n")
+			w.tree(f.Root, 1)
+			continue
+		}
+		w.tree(f.Root, 0)
+	}
+	return w.String()
+}
+
+// Explain writes what an INSERT, UPDATE or DELETE does.
+func (d *DML) Explain() string {
+	var w explainer
+	fmt.Fprintf(&w.Builder, "%s on %s\n", [...]string{"Insert", "Update", "Delete"}[d.Kind], d.Target.Name)
+	if c := d.Conflict; c != nil {
+		what := "Nothing"
+		if c.DoUpdate {
+			what = "Update"
+		}
+		fmt.Fprintf(&w.Builder, "  Conflict Resolution: %s\n", what)
+		if c.Unique != nil {
+			fmt.Fprintf(&w.Builder, "  Conflict Arbiter: %s\n", c.Unique.Name)
+		}
+	}
+	w.child(d.Query.Root, 0)
+	return w.String()
+}
+
+func distText(d Dist, p *Props) string {
+	switch d.Kind {
+	case Hash:
+		return "hash(" + names(d.Cols, p) + ")"
+	case Broadcast:
+		return "broadcast"
+	case Any:
+		return "any"
+	}
+	return "single"
+}
+
+type explainer struct {
+	strings.Builder
+	stream bool
+}
+
+// line writes s at a depth; children are six columns further right than their parent, as in
+// Postgres.
+func (w *explainer) line(depth int, s string) {
+	w.WriteString(strings.Repeat(" ", depth) + s + "\n")
+}
+
+// colName names column i of p; a name that is not unique gets its position.
+func colName(i int, p *Props) string {
+	if i < 0 || i >= len(p.Cols) {
+		return fmt.Sprintf("#%d", i)
+	}
+	n := p.Cols[i].Name
+	for j, c := range p.Cols {
+		if j != i && c.Name == n {
+			return fmt.Sprintf("%s#%d", n, i)
+		}
+	}
+	return n
+}
+
+func names(cols []int, p *Props) string {
+	ss := make([]string, len(cols))
+	for i, c := range cols {
+		ss[i] = colName(c, p)
+	}
+	return strings.Join(ss, ", ")
+}
+
+func exprText(e scalar.Expr, p *Props) string {
+	return sqltext.Expr(e, func(c *scalar.Column) string { return colName(c.Index, p) }, nil)
+}
+
+func exprList(es []scalar.Expr, p *Props) string {
+	ss := make([]string, len(es))
+	for i, e := range es {
+		ss[i] = exprText(e, p)
+	}
+	return strings.Join(ss, ", ")
+}
+
+// concat is the input of a join's expressions.
+func concat(l, r *Props) *Props {
+	return &Props{Cols: append(append([]Column(nil), l.Cols...), r.Cols...)}
+}
+
+func orderText(os []SortKey, p *Props) string {
+	ss := make([]string, len(os))
+	for i, o := range os {
+		ss[i] = colName(o.Col, p)
+		if o.Desc {
+			ss[i] += " DESC"
+		}
+		if o.NullsFirst != o.Desc {
+			if o.NullsFirst {
+				ss[i] += " NULLS FIRST"
+			} else {
+				ss[i] += " NULLS LAST"
+			}
+		}
+	}
+	return strings.Join(ss, ", ")
+}
+
+func relName(r *catalog.Relation) string {
+	if r.Schema == catalog.PublicSchema || r.Schema == "" || r.Schema == "pg_catalog" {
+		return r.Name
+	}
+	return r.Schema + "." + r.Name
+}
+
+func relColumns(r *catalog.Relation, ords []int) string {
+	ss := make([]string, len(ords))
+	for i, o := range ords {
+		ss[i] = r.Columns[o].Name
+	}
+	return strings.Join(ss, ", ")
+}
+
+// JoinNames names the join kinds.
+var JoinNames = [...]string{"Inner", "Left", "Right", "Full", "Semi", "Anti"}
+
+func (w *explainer) tree(n Node, depth int) {
+	head, details := w.describe(n)
+	if p := n.Properties(); w.stream && p.AppendOnly {
+		head += "  (append-only)"
+	}
+	w.line(depth, head)
+	for _, d := range details {
+		w.line(depth+2, d)
+	}
+	for _, in := range n.Inputs() {
+		w.child(in, depth)
+	}
+}
+
+func (w *explainer) child(n Node, depth int) {
+	var c explainer
+	c.stream = w.stream
+	c.tree(n, 0)
+	for i, l := range strings.Split(strings.TrimSuffix(c.String(), "\n"), "\n") {
+		if i == 0 {
+			w.line(depth, "  ->  "+l)
+		} else {
+			w.line(depth, "      "+l)
+		}
+	}
+}
+
+func (w *explainer) point(p *Point) {
+	w.line(0, "Point Read on "+relName(p.Rel))
+	row := relProps(p.Rel)
+	w.line(2, "Key: "+keyText(p.Rel, p.Key))
+	if p.Filter != nil {
+		w.line(2, "Filter: "+exprText(p.Filter, row))
+	}
+	w.line(2, "Output: "+exprList(p.Exprs, row))
+}
+
+func relProps(r *catalog.Relation) *Props {
+	p := &Props{}
+	for _, c := range r.Columns {
+		p.Cols = append(p.Cols, Column{Name: c.Name, Type: c.Type})
+	}
+	return p
+}
+
+func keyText(r *catalog.Relation, vals []scalar.Expr) string {
+	ss := make([]string, len(vals))
+	for i, v := range vals {
+		ss[i] = r.Columns[r.Key[i].Col].Name + " = " + exprText(v, &Props{})
+	}
+	return strings.Join(ss, " AND ")
+}
+
+func (w *explainer) describe(n Node) (string, []string) {
+	var d []string
+	add := func(format string, args ...any) { d = append(d, fmt.Sprintf(format, args...)) }
+	in := func() *Props { return n.Inputs()[0].Properties() }
+	switch n := n.(type) {
+	case *Filter:
+		add("Filter: %s", exprText(n.Pred, in()))
+		return "Filter", d
+	case *Project:
+		ss := make([]string, len(n.Exprs))
+		for i, e := range n.Exprs {
+			ss[i] = exprText(e, in())
+			if name := n.Cols[i].Name; ss[i] != name {
+				ss[i] += " AS " + name
+			}
+		}
+		add("Output: %s", strings.Join(ss, ", "))
+		return "Project", d
+	case *HashAgg:
+		head := "Aggregate"
+		switch {
+		case len(n.Aggs) == 0:
+			head = "Distinct"
+		case len(n.Keys) > 0:
+			head = "Hash Aggregate"
+		}
+		if len(n.Keys) > 0 {
+			add("Key: %s", names(n.Keys, in()))
+		}
+		if len(n.Aggs) > 0 {
+			ss := make([]string, len(n.Aggs))
+			for i, a := range n.Aggs {
+				ss[i] = aggText(a, in())
+			}
+			add("Aggregates: %s", strings.Join(ss, ", "))
+		}
+		return head, d
+	case *HashJoin:
+		l, r := n.L.Properties(), n.R.Properties()
+		head := JoinNames[n.Kind] + " Join"
+		if len(n.LeftKeys) == 0 {
+			head = "Nested Loop " + head
+		} else {
+			head = "Hash " + head
+			ss := make([]string, len(n.LeftKeys))
+			for i := range n.LeftKeys {
+				op := "="
+				if n.NullSafe[i] {
+					op = "IS NOT DISTINCT FROM"
+				}
+				ss[i] = fmt.Sprintf("%s %s %s", colName(n.LeftKeys[i], l), op, colName(n.RightKeys[i], r))
+			}
+			add("Hash Cond: %s", strings.Join(ss, " AND "))
+		}
+		both := concat(l, r)
+		if n.Residual != nil {
+			add("Join Filter: %s", exprText(n.Residual, both))
+		}
+		add("Output: %s", names(n.Output, both))
+		return head, d
+	case *TopN:
+		head := "TopN"
+		if len(n.GroupBy) > 0 {
+			head = "Group TopN"
+			add("Group Key: %s", names(n.GroupBy, in()))
+		}
+		if len(n.OrderBy) > 0 {
+			add("Order By: %s", orderText(n.OrderBy, in()))
+		}
+		add("%s", limitText(n.Limit, n.Offset, n.WithTies))
+		if len(d) > 0 && d[len(d)-1] == "" {
+			d = d[:len(d)-1]
+		}
+		if n.RankOutput {
+			add("Rank: %s", n.Cols[len(n.Cols)-1].Name)
+		}
+		return head, d
+	case *Hop:
+		span := func(s types.Span) string { return types.Format(types.T(types.Interval), types.DSpan(s), nil) }
+		head := "Hop"
+		if n.Size == n.Slide {
+			head = "Tumble"
+		}
+		text := fmt.Sprintf("Window: %s size %s", colName(n.TimeCol, in()), span(n.Size))
+		if n.Size != n.Slide {
+			text += " slide " + span(n.Slide)
+		}
+		if n.Offset != (types.Span{}) {
+			text += " offset " + span(n.Offset)
+		}
+		d = append(d, text)
+		return head, d
+	case *UnionAll:
+		return "Append", d
+	case *Values:
+		if len(n.Rows) != 1 || len(n.Rows[0]) > 0 {
+			return fmt.Sprintf("Values (%d rows)", len(n.Rows)), d
+		}
+		return "Result", d
+	case *Max1Row:
+		if len(n.GroupBy) > 0 {
+			add("Per: %s", names(n.GroupBy, in()))
+		}
+		return "Assert Single Row", d
+	case *ProjectSet:
+		ss := make([]string, len(n.Funcs))
+		for i, f := range n.Funcs {
+			ss[i] = f.Fn.Name + "(" + exprList(f.Args, in()) + ")"
+		}
+		add("Functions: %s", strings.Join(ss, ", "))
+		return "Project Set", d
+	case *SourceScan:
+		add("Columns: %s", relColumns(n.Rel, n.Cols))
+		if n.RowID {
+			d[0] += ", _row_id"
+			d[0] = strings.Replace(d[0], ": , ", ": ", 1)
+		}
+		return "Source Scan on " + relName(n.Rel), d
+	case *TableScan:
+		add("Columns: %s", relColumns(n.Rel, n.Cols))
+		return "Stream Scan on " + relName(n.Rel), d
+	case *Scan:
+		add("Columns: %s", relColumns(n.Rel, n.Cols))
+		a := &n.Access
+		switch {
+		case a.Points != nil:
+			if len(a.Points) == 1 {
+				add("Key: %s", keyText(n.Rel, a.Points[0]))
+			} else {
+				ss := make([]string, len(a.Points))
+				for i, p := range a.Points {
+					ss[i] = "(" + exprList(p, &Props{}) + ")"
+				}
+				add("Keys: %s", strings.Join(ss, ", "))
+			}
+			return "Key Scan on " + relName(n.Rel), d
+		case !a.Full():
+			var ss []string
+			if len(a.Prefix) > 0 {
+				ss = append(ss, keyText(n.Rel, a.Prefix))
+			}
+			next := ""
+			if a.Lo != nil || a.Hi != nil {
+				next = n.Rel.Columns[n.Rel.Key[len(a.Prefix)].Col].Name
+			}
+			for k, e := range []*Endpoint{a.Lo, a.Hi} {
+				if e == nil {
+					continue
+				}
+				op := [...]string{">", "<"}[k]
+				if e.Inclusive {
+					op += "="
+				}
+				ss = append(ss, next+" "+op+" "+exprText(e.Val, &Props{}))
+			}
+			add("Range: %s", strings.Join(ss, " AND "))
+			return "Range Scan on " + relName(n.Rel), d
+		}
+		return "Scan on " + relName(n.Rel), d
+	case *Sort:
+		add("Sort Key: %s", orderText(n.OrderBy, in()))
+		return "Sort", d
+	case *Limit:
+		if t := limitText(n.Limit, n.Offset, false); t != "" {
+			add("%s", t)
+		}
+		return "Limit", d
+	case *Receive:
+		return fmt.Sprintf("Receive from fragment %d, %s", n.From, distText(n.Dist, n.Properties())), d
+	case *Materialize:
+		add("Key: %s", orderText(n.Key, n.Properties()))
+		if len(n.Key) == 0 {
+			d[0] = "Key: none (one row)"
+		}
+		return "Materialize", d
+	case *Sink:
+		add("Columns: %s", names(n.Visible, n.Properties()))
+		return "Sink", d
+	}
+	return fmt.Sprintf("%T", n), d
+}
+
+func limitText(limit, offset scalar.Expr, ties bool) string {
+	var ss []string
+	if limit != nil {
+		s := "Limit: " + exprText(limit, &Props{})
+		if ties {
+			s += " with ties"
+		}
+		ss = append(ss, s)
+	}
+	if offset != nil {
+		ss = append(ss, "Offset: "+exprText(offset, &Props{}))
+	}
+	return strings.Join(ss, "  ")
+}
+
+func aggText(a Agg, p *Props) string {
+	s := a.Fn.Name + "("
+	if a.Distinct {
+		s += "DISTINCT "
+	}
+	if len(a.Args) == 0 {
+		s += "*"
+	}
+	s += names(a.Args, p)
+	if len(a.OrderBy) > 0 {
+		s += " ORDER BY " + orderText(a.OrderBy, p)
+	}
+	s += ")"
+	if a.Filter >= 0 {
+		s += " FILTER (WHERE " + colName(a.Filter, p) + ")"
+	}
+	return s
+}

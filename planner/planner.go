@@ -1,0 +1,237 @@
+package planner
+
+import (
+	"github.com/weirdb/weir/planner/bind"
+	"github.com/weirdb/weir/planner/logical"
+	"github.com/weirdb/weir/planner/physical"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/planner/prop"
+	"github.com/weirdb/weir/planner/rule"
+	"github.com/weirdb/weir/planner/unnest"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// Config is what statements are planned with.
+type Config struct {
+	Catalog catalog.Reader
+	// SearchPath lists the schemas for unqualified names; pg_catalog comes first unless it is listed.
+	SearchPath []string
+	Registry   *fn.Registry
+	// ParseQuery and ParseExpr read the SQL text of views and stored expressions.
+	ParseQuery func(string) (*ast.Select, error)
+	ParseExpr  func(string) (ast.Expr, error)
+	// Env is what literals of dates and times depend on.
+	Env *types.Env
+	// Eval computes an expression without columns, for constant folding. Nil: only what needs no
+	// computing is folded.
+	Eval func(scalar.Expr) (types.Datum, error)
+}
+
+// Planner plans statements against one version of a catalog. It has no state of its own and may be
+// used by several goroutines.
+type Planner struct{ cfg Config }
+
+// New makes a Planner.
+func New(cfg Config) *Planner { return &Planner{cfg} }
+
+// OutColumn is a result column of a statement.
+type OutColumn struct {
+	Name string
+	Type types.Type
+	// Rel and Ord say which column of which relation it is, for RowDescription; Rel is nil for a
+	// computed column.
+	Rel *catalog.Relation
+	Ord int
+}
+
+// Bound is a statement with its meaning: names, overloads and types are resolved.
+type Bound struct {
+	// ParamTypes are the types of $1, $2, ...
+	ParamTypes []types.Type
+	// Columns describes the rows that the statement returns; nil if it returns none.
+	Columns []OutColumn
+	// Relations lists what is read, views that were inlined included, by ID.
+	Relations []*catalog.Relation
+
+	meta  *logical.Meta
+	query *bind.Query
+	dml   *plan.DML
+}
+
+// IsQuery tells whether the statement is a query rather than INSERT, UPDATE or DELETE.
+func (b *Bound) IsQuery() bool { return b.dml == nil }
+
+func (p *Planner) binder(params []types.Type) *bind.Binder {
+	return bind.New(bind.Config{
+		Catalog: p.cfg.Catalog, SearchPath: p.cfg.SearchPath, Registry: p.cfg.Registry,
+		ParseQuery: p.cfg.ParseQuery, ParseExpr: p.cfg.ParseExpr, Env: p.cfg.Env,
+	}, params)
+}
+
+// Bind resolves a query or a DML statement. params are the types of parameters that the client gave
+// (Unknown, or fewer: inferred). Errors are *sqlerr.Error.
+func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
+	b := p.binder(params)
+	out := &Bound{meta: b.Meta}
+	var cols []bind.OutCol
+	switch st := st.(type) {
+	case *ast.Select:
+		q, err := b.Query(st)
+		if err != nil {
+			return nil, err
+		}
+		out.query, cols = q, q.Cols
+		if cols == nil {
+			cols = []bind.OutCol{}
+		}
+	case *ast.Insert, *ast.Update, *ast.Delete:
+		var d *bind.DML
+		var err error
+		switch st := st.(type) {
+		case *ast.Insert:
+			d, err = b.Insert(st)
+		case *ast.Update:
+			d, err = b.Update(st)
+		case *ast.Delete:
+			d, err = b.Delete(st)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.query, out.dml, cols = d.Query, d.Plan, d.Returning
+	default:
+		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "%T cannot be planned", st)
+	}
+	if cols != nil {
+		out.Columns = make([]OutColumn, len(cols))
+		for i, c := range cols {
+			info := b.Meta.Info(c.ID)
+			out.Columns[i] = OutColumn{Name: c.Name, Type: info.Type, Rel: info.Rel, Ord: info.Ord}
+		}
+	}
+	out.ParamTypes = b.Params()
+	out.Relations = b.Relations()
+	return out, nil
+}
+
+func (p *Planner) env(m *logical.Meta, stable bool) *rule.Env {
+	return &rule.Env{Meta: m, Registry: p.cfg.Registry, Eval: p.cfg.Eval, Stable: stable}
+}
+
+func outIDs(q *bind.Query) (ids []logical.ColID, names []string) {
+	for _, c := range q.Cols {
+		ids = append(ids, c.ID)
+		names = append(names, c.Name)
+	}
+	return ids, names
+}
+
+// copyMeta: planning adds columns; a Bound may be planned more than once, also at the same time.
+func copyMeta(b *Bound) *logical.Meta { return b.meta.Clone() }
+
+// Batch plans a query that is run once. Stable functions such as now() are left in the plan, so
+// that it can be kept.
+func (p *Planner) Batch(b *Bound) (*plan.Batch, error) {
+	m := copyMeta(b)
+	ids, names := outIDs(b.query)
+	need := append([]logical.ColID(nil), ids...)
+	for _, o := range b.query.Order {
+		need = append(need, o.Col)
+	}
+	n, err := unnest.Plan(m, p.cfg.Registry, b.query.Node)
+	if err != nil {
+		return nil, err
+	}
+	n = rule.Optimize(p.env(m, false), n, need)
+	return physical.Batch(physical.Config{Meta: m, Registry: p.cfg.Registry}, n, ids, names, b.query.Order)
+}
+
+// DML plans an INSERT, UPDATE or DELETE.
+func (p *Planner) DML(b *Bound) (*plan.DML, error) {
+	if b.dml == nil {
+		return nil, sqlerr.Newf(sqlerr.InternalError, "the statement changes nothing")
+	}
+	q, err := p.Batch(b)
+	if err != nil {
+		return nil, err
+	}
+	d := *b.dml
+	d.Query = q
+	return &d, nil
+}
+
+// StreamOptions says what kind of job a stream plan is for.
+type StreamOptions struct {
+	// Parallelism is the number of actors of a parallel fragment, at least 1.
+	Parallelism int
+	// Sink: the rows go to a sink instead of being kept. NeedKey: the sink wants a key.
+	Sink, NeedKey bool
+}
+
+// Stream plans a query that is kept up to date. ORDER BY without LIMIT has no meaning there and is
+// left out. Hidden columns are added where the result has no key otherwise.
+func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
+	if len(b.ParamTypes) > 0 {
+		return nil, sqlerr.Newf(sqlerr.InvalidTableDefinition, "materialized views may not be defined using bound parameters")
+	}
+	m := copyMeta(b)
+	ids, names := outIDs(b.query)
+	n, err := unnest.Plan(m, p.cfg.Registry, b.query.Node)
+	if err != nil {
+		return nil, err
+	}
+	env := p.env(m, false)
+	n = rule.Optimize(env, n, keepKeys(n, ids))
+	var key []logical.ColID
+	if o.Sink && !o.NeedKey {
+		n = prop.TopNKeys(m, n)
+	} else {
+		n, key = prop.StreamKey(m, n, logical.SetOf(ids...))
+		if key == nil {
+			key = []logical.ColID{}
+		}
+	}
+	n = rule.Prune(env, n, logical.SetOf(append(append([]logical.ColID(nil), ids...), key...)...))
+	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism}
+	return physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Key: key})
+}
+
+// keepKeys asks for every column at first: keys are chosen before columns are pruned.
+func keepKeys(n logical.Node, ids []logical.ColID) []logical.ColID {
+	return append(append([]logical.ColID(nil), ids...), n.Cols()...)
+}
+
+// Expr binds a stand-alone expression over the columns of rel (nil: none), cast to want unless that is
+// of kind Unknown. A scalar.Column's Index is the column's ordinal. what names the place as Postgres does in
+// "aggregate functions are not allowed in ...": "DEFAULT expressions", "check constraints",
+// "column generation expressions", "EXECUTE parameters".
+func (p *Planner) Expr(e ast.Expr, rel *catalog.Relation, want types.Type, what string) (scalar.Expr, error) {
+	b := p.binder(nil)
+	x, err := b.Expr(e, rel, want, what)
+	if err != nil {
+		return nil, err
+	}
+	return p.env(b.Meta, false).FoldExpr(x), nil
+}
+
+// Copy binds the target of COPY table (columns) FROM.
+func (p *Planner) Copy(st *ast.Copy) (*plan.CopyIn, error) { return p.binder(nil).Copy(st) }
+
+// Columns resolves a column list as in COPY table (columns) TO; an empty list is all visible
+// columns that are not generated.
+func (p *Planner) Columns(rel *catalog.Relation, list []ast.ColumnTarget) ([]int, error) {
+	return p.binder(nil).ColumnList(rel, list)
+}
+
+// Type resolves a type name.
+func Type(t ast.TypeName) (types.Type, error) { return bind.ResolveType(t) }
+
+// Lookup finds a relation by its name as written; the error is 42P01 at the name.
+func (p *Planner) Lookup(n ast.Name) (*catalog.Relation, error) {
+	return bind.Lookup(p.cfg.Catalog, p.cfg.SearchPath, n)
+}
