@@ -43,6 +43,10 @@ type HashJoinConfig struct {
 	LeftDist, RightDist []int
 	// Output lists columns of left ++ right (semi, anti: of left) that are emitted.
 	Output []int
+	// BuildRight promises that the whole right input arrives before the left one, that nothing is
+	// taken back, and that there is one epoch: batch plans. Then left rows are not kept, nothing is
+	// emitted that would have to be taken back, and right rows without a match come at the barrier.
+	BuildRight bool
 }
 
 // HashJoin maintains the join of two inputs, in all kinds, on equal keys and a residual condition.
@@ -201,8 +205,11 @@ func (j *HashJoin) Chunk(port int, c *vec.Chunk) error {
 		return nil
 	}
 	s, o := j.sides[port], j.sides[1-port]
-	if err := j.lookup(s, c); err != nil {
+	if err := j.lookup(s, c, !j.cfg.BuildRight || port == 1); err != nil {
 		return err
+	}
+	if j.cfg.BuildRight && port == 1 {
+		return j.build(s, c)
 	}
 	j.findNoops(s, c)
 	var err error
@@ -214,7 +221,7 @@ func (j *HashJoin) Chunk(port int, c *vec.Chunk) error {
 	if err != nil {
 		return err
 	}
-	if err := j.flush(port, c); err != nil {
+	if err := j.flush(port, c); err != nil || j.cfg.BuildRight {
 		return err
 	}
 	if err := j.apply(port, s, c); err != nil {
@@ -224,8 +231,49 @@ func (j *HashJoin) Chunk(port int, c *vec.Chunk) error {
 	return nil
 }
 
-// lookup sets ents to the entry of each row's key, or none for a key with a NULL that matches nothing.
-func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk) error {
+// build adds right rows to the table of a batch join.
+func (j *HashJoin) build(s *joinSide, c *vec.Chunk) error {
+	for i, e := range j.ents {
+		if e != none {
+			j.recs.at(e).n[1] += c.Diff(i)
+		} else if s.outer {
+			if err := j.out1(1, c, int32(i), none, c.Diff(i)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := j.flush(1, c); err != nil {
+		return err
+	}
+	j.matches = append(j.matches[:0], make([]int64, c.Len())...)
+	return j.apply(1, s, c)
+}
+
+// unmatched emits the right rows of a batch join that no left row has met.
+func (j *HashJoin) unmatched() error {
+	s := j.sides[1]
+	if !j.cfg.BuildRight || !s.outer {
+		return nil
+	}
+	nulls := vec.NewChunk(j.cfg.Left, 1)
+	nulls.AppendRow(make([]types.Datum, len(j.cfg.Left)), 1)
+	for r := range s.store.n {
+		met := j.recs.at(*s.ent.at(r)).n[0] > 0
+		if s.useDeg {
+			met = *s.deg.at(r) > 0
+		}
+		if !met {
+			if err := j.out1(0, nulls, -1, r, s.multiplicity(r)); err != nil {
+				return err
+			}
+		}
+	}
+	return j.flush(0, nulls)
+}
+
+// lookup sets ents to the entry of each row's key, or none for a key with a NULL that matches nothing, and
+// without add for one that is not there.
+func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk, add bool) error {
 	n := c.Len()
 	if cap(j.ents) < n {
 		j.ents = make([]uint32, max(n, 64))
@@ -263,7 +311,12 @@ func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk) error {
 	if nullable {
 		ents = make([]uint32, n)
 	}
-	j.idx.findOrAdd(cols, j.hashes, ents)
+	if add {
+		j.idx.findOrAdd(cols, j.hashes, ents)
+	} else {
+		j.idx.find(cols, j.hashes, ents)
+		j.idx.added = j.idx.added[:0]
+	}
 	if len(j.idx.added) > 0 {
 		j.recs.ensure(j.keyStore.n)
 		for _, row := range j.idx.added {
@@ -342,7 +395,8 @@ func (j *HashJoin) joinPlain(port int, s, o *joinSide, c *vec.Chunk) error {
 		}
 		before, after := rec.n[port], rec.n[port]+d
 		rec.n[port] = after
-		begins, ends := o.outer && before <= 0 && after > 0, o.outer && before > 0 && after <= 0
+		tell := o.outer && !j.cfg.BuildRight
+		begins, ends := tell && before <= 0 && after > 0, tell && before > 0 && after <= 0
 		if begins && pairs {
 			if err := j.chain(port, c, o, rec.head[1-port], -1, -1); err != nil {
 				return err
@@ -476,7 +530,9 @@ func (j *HashJoin) evalPairs(port int, o *joinSide, c *vec.Chunk) error {
 			deg := o.deg.at(r)
 			before := *deg
 			*deg += d
-			begins, ends = before <= 0 && *deg > 0, before > 0 && *deg <= 0
+			if !j.cfg.BuildRight {
+				begins, ends = before <= 0 && *deg > 0, before > 0 && *deg <= 0
+			}
 		}
 		if begins && emitPairs {
 			if err := j.out1(port, c, -1, r, -m); err != nil {
@@ -663,6 +719,9 @@ func (j *HashJoin) Barrier(bar exec.Barrier) error {
 		for _, s := range j.sides {
 			j.checkpoint(s)
 		}
+	}
+	if err := j.unmatched(); err != nil {
+		return err
 	}
 	j.dropEmpty()
 	j.evict()

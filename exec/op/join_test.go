@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	"math/rand"
+	"strings"
 	"testing"
 
 	"github.com/weirdb/weir/exec"
@@ -84,7 +85,7 @@ func naiveJoin(cfg HashJoinConfig, l, r [][]types.Datum, residual func(l, r []ty
 	return out
 }
 
-var joinCases = []struct {
+type joinCase struct {
 	name            string
 	left, right     string
 	lkeys, rkeys    []int
@@ -94,7 +95,9 @@ var joinCases = []struct {
 	appendOnly      [2]bool
 	output, semiOut []int
 	seeds, perEpoch int
-}{
+}
+
+var joinCases = []joinCase{
 	{name: "int key", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, true}, output: []int{0, 1, 3, 4, 5}, semiOut: []int{1, 0}},
 	{name: "residual", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, residual: true, keyed: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}},
 	{name: "multisets", left: "int4 int4 text", right: "int4 int4 text", lkeys: []int{2}, rkeys: []int{2}, output: []int{0, 2, 3, 5}, semiOut: []int{0, 2}},
@@ -107,30 +110,38 @@ var joinCases = []struct {
 	{name: "long chains", left: "int8 int4 bool", right: "int8 int4 bool", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}, seeds: 1, perEpoch: 120},
 }
 
+// config makes the configuration of a case and its residual.
+func (tc *joinCase) config(t testing.TB, kind JoinKind) (HashJoinConfig, func(l, r []types.Datum) bool) {
+	t.Helper()
+	l, r := mustTypes(tc.left), mustTypes(tc.right)
+	cfg := HashJoinConfig{
+		Kind: kind, Left: l, Right: r, LeftKeys: tc.lkeys, RightKeys: tc.rkeys, NullSafe: tc.nullSafe,
+		LeftAppendOnly: tc.appendOnly[0], RightAppendOnly: tc.appendOnly[1], Output: tc.output,
+	}
+	if kind == Semi || kind == Anti {
+		cfg.Output = tc.semiOut
+	}
+	if tc.keyed[0] {
+		cfg.LeftRowKey = []int{0}
+	}
+	if tc.keyed[1] {
+		cfg.RightRowKey = []int{0}
+	}
+	if !tc.residual {
+		return cfg, nil
+	}
+	all := append(append([]types.Type{}, l...), r...)
+	cfg.Residual = callOp(t, all, "<", 1, len(l)+1)
+	return cfg, func(l, r []types.Datum) bool { return l[1].Valid && r[1].Valid && l[1].I < r[1].I }
+}
+
 // TestHashJoinEqualsFromScratch compares random histories with a join by nested loops at the end.
 func TestHashJoinEqualsFromScratch(t *testing.T) {
 	for _, tc := range joinCases {
 		for kind := Inner; kind <= Anti; kind++ {
 			t.Run(fmt.Sprintf("%s/%d", tc.name, kind), func(t *testing.T) {
-				l, r := mustTypes(tc.left), mustTypes(tc.right)
-				cfg := HashJoinConfig{Kind: kind, Left: l, Right: r, LeftKeys: tc.lkeys, RightKeys: tc.rkeys, NullSafe: tc.nullSafe,
-					LeftAppendOnly: tc.appendOnly[0], RightAppendOnly: tc.appendOnly[1], Output: tc.output}
-				if kind == Semi || kind == Anti {
-					cfg.Output = tc.semiOut
-				}
-				if tc.keyed[0] {
-					cfg.LeftRowKey = []int{0}
-				}
-				if tc.keyed[1] {
-					cfg.RightRowKey = []int{0}
-				}
-				var residual func(l, r []types.Datum) bool
-				if tc.residual {
-					all := append(append([]types.Type{}, l...), r...)
-					cfg.Residual = callOp(t, all, "<", 1, len(l)+1)
-					residual = func(l, r []types.Datum) bool { return l[1].Valid && r[1].Valid && l[1].I < r[1].I }
-				}
-				ot := &opTest{in: [][]types.Type{l, r}}
+				cfg, residual := tc.config(t, kind)
+				ot := &opTest{in: [][]types.Type{cfg.Left, cfg.Right}}
 				if len(tc.lkeys) > 0 {
 					cfg.LeftDist, cfg.RightDist = tc.lkeys[:1], tc.rkeys[:1]
 					ot.dist = [][]int{cfg.LeftDist, cfg.RightDist}
@@ -147,6 +158,46 @@ func TestHashJoinEqualsFromScratch(t *testing.T) {
 					g := &gen{r: rand.New(rand.NewSource(seed)), in: ot.in, keyed: tc.keyed[:], appendOnly: tc.appendOnly[:]}
 					epochs := g.epochs(8, per)
 					ot.check(t, seed, epochs, func(p [][][]types.Datum) [][]types.Datum { return naiveJoin(cfg, p[0], p[1], residual) }, nil)
+				}
+			})
+		}
+	}
+}
+
+// TestBatchJoinEqualsFromScratch feeds the right side first; nothing may be taken back.
+func TestBatchJoinEqualsFromScratch(t *testing.T) {
+	for _, tc := range joinCases {
+		for kind := Inner; kind <= Anti; kind++ {
+			t.Run(fmt.Sprintf("%s/%d", tc.name, kind), func(t *testing.T) {
+				cfg, residual := tc.config(t, kind)
+				cfg.BuildRight = true
+				ot := &opTest{in: [][]types.Type{cfg.Left, cfg.Right}, make: func() (exec.Operator, error) { return NewHashJoin(cfg) }}
+				for seed := range int64(3) {
+					g := &gen{r: rand.New(rand.NewSource(seed)), in: ot.in, keyed: tc.keyed[:], appendOnly: []bool{true, true}}
+					var rows []testRow
+					var ports [2][][]types.Datum
+					for port := 1; port >= 0; port-- {
+						for range 60 {
+							r := testRow{port, g.row(port), 1}
+							rows = append(rows, r)
+							ports[port] = append(ports[port], r.row)
+						}
+					}
+					want := formatRows(nil, nil, nil)
+					for _, chunk := range []int{1, 1024} {
+						got, text := ot.run(t, runConfig{chunk: chunk, parallel: 1}, [][]testRow{rows})
+						o, err := ot.make()
+						if err != nil {
+							t.Fatal(err)
+						}
+						want = formatRows(o.Schema(), naiveJoin(cfg, ports[0], ports[1], residual), nil)
+						if f := formatRows(o.Schema(), got, nil); f != want {
+							t.Fatalf("seed %d, chunk %d: got\n%s\nwant\n%s", seed, chunk, f, want)
+						}
+						if strings.Contains(text, "\n-") || strings.HasPrefix(text, "-") {
+							t.Fatalf("a batch join took rows back:\n%s", text)
+						}
+					}
 				}
 			})
 		}

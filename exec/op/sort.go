@@ -1,0 +1,171 @@
+package op
+
+import (
+	"fmt"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// SortConfig configures Sort.
+type SortConfig struct {
+	In      []types.Type
+	OrderBy []SortKey
+}
+
+// Sort orders its whole input: for batch plans.
+//
+//	In:      one port, any changelog.
+//	Out:     the input rows in order, equal ones in the order of arrival, before the barrier.
+//	State:   none.
+//	Memory:  the whole input.
+//	Barrier: emits everything, forwards it.
+//	Errors:  ErrNegativeMultiplicity.
+type Sort struct {
+	base
+	cfg   SortConfig
+	all   *vec.Chunk
+	piece *vec.Chunk
+	// retracts: some row was taken back, so that the rows have to be netted before sorting.
+	retracts bool
+}
+
+// NewSort checks the configuration.
+func NewSort(cfg SortConfig) (*Sort, error) {
+	if err := checkCols("Sort.OrderBy", sortCols(cfg.OrderBy), len(cfg.In)); err != nil {
+		return nil, err
+	}
+	s := &Sort{cfg: cfg, all: vec.NewChunk(cfg.In, 0), piece: vec.NewChunk(cfg.In, 0)}
+	s.schema = cfg.In
+	return s, nil
+}
+
+// Chunk keeps the rows.
+func (s *Sort) Chunk(_ int, c *vec.Chunk) error {
+	for i := range c.Diffs {
+		s.retracts = s.retracts || c.Diffs[i] < 0
+	}
+	s.all.AppendRange(c, 0, c.Len())
+	return nil
+}
+
+// Barrier emits the rows in order.
+func (s *Sort) Barrier(bar exec.Barrier) error {
+	if s.retracts {
+		net, err := netRows(s.all)
+		if err != nil {
+			return err
+		}
+		s.all = net
+	}
+	rows := vec.SortedRows(s.all, s.cfg.OrderBy)
+	s.piece.Reset()
+	for len(rows) > 0 {
+		if err := s.cancelled(); err != nil {
+			return err
+		}
+		n := min(len(rows), s.max)
+		s.piece.Reset()
+		s.piece.AppendSel(s.all, rows[:n])
+		if err := s.out.Chunk(s.piece); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	s.all.Reset()
+	s.retracts = false
+	return s.out.Barrier(bar)
+}
+
+// netRows adds up the diffs of equal rows and drops those that cancel out; the others stay in the
+// order of their first arrival.
+func netRows(c *vec.Chunk) (*vec.Chunk, error) {
+	n := c.Len()
+	store := newRowStore(c.Types())
+	idx := newKeyIndex(store, len(c.Cols))
+	idx.exact = true
+	ents := make([]uint32, n)
+	idx.findOrAdd(c.Cols, vec.HashRows(c.Cols, n, nil), ents)
+	net := make([]int64, store.n)
+	for i, e := range ents {
+		net[e] += c.Diff(i)
+	}
+	out := vec.NewChunk(c.Types(), 0)
+	for i, e := range ents {
+		switch d := net[e]; {
+		case d < 0:
+			return nil, fmt.Errorf("row (%s): %w", vec.FormatRow(c, i), ErrNegativeMultiplicity)
+		case d > 0:
+			out.AppendFromDiff(c, i, d)
+			net[e] = 0
+		}
+	}
+	return out, nil
+}
+
+// LimitConfig configures Limit.
+type LimitConfig struct {
+	In []types.Type
+	// Limit is the number of rows that pass after Offset rows were left out; -1: all.
+	Limit, Offset int64
+}
+
+// Limit passes some rows in the order of arrival: for batch plans.
+//
+//	In:      one port, insertions only.
+//	Out:     the rows Offset+1 .. Offset+Limit.
+//	State:   none.
+//	Memory:  one chunk.
+//	Barrier: forwards it.
+//	Errors:  a retraction, which its inputs never make in batch plans.
+type Limit struct {
+	base
+	cfg  LimitConfig
+	seen int64
+	outc *vec.Chunk
+}
+
+// NewLimit checks the configuration.
+func NewLimit(cfg LimitConfig) (*Limit, error) {
+	if cfg.Limit < -1 || cfg.Offset < 0 {
+		return nil, fmt.Errorf("Limit: limit %d, offset %d", cfg.Limit, cfg.Offset)
+	}
+	l := &Limit{cfg: cfg, outc: vec.NewChunk(cfg.In, 0)}
+	l.schema = cfg.In
+	return l, nil
+}
+
+// Full tells that no further row will pass.
+func (l *Limit) Full() bool { return l.cfg.Limit >= 0 && l.seen >= l.cfg.Offset+l.cfg.Limit }
+
+// Chunk passes the rows that are within the limit.
+func (l *Limit) Chunk(_ int, c *vec.Chunk) error {
+	lo, hi := l.cfg.Offset, int64(-1)
+	if l.cfg.Limit >= 0 {
+		hi = lo + l.cfg.Limit
+	}
+	if n := int64(c.Len()); c.Diffs == nil && l.seen >= lo && (hi < 0 || l.seen+n <= hi) {
+		l.seen += n
+		return l.out.Chunk(c)
+	}
+	l.outc.Reset()
+	for i := range c.Len() {
+		d := c.Diff(i)
+		if d < 0 {
+			return fmt.Errorf("limit: row (%s) was taken back", vec.FormatRow(c, i))
+		}
+		from, to := max(l.seen, lo), l.seen+d
+		if hi >= 0 {
+			to = min(to, hi)
+		}
+		l.seen += d
+		if from < to {
+			l.outc.AppendFromDiff(c, i, to-from)
+		}
+	}
+	if l.outc.Len() == 0 {
+		return nil
+	}
+	return l.out.Chunk(l.outc)
+}
