@@ -34,21 +34,21 @@ func testEnv() *exec.Env {
 }
 
 // bindSQL makes an expression of text, over the columns of rel.
-func bindSQL(text string, rel *catalog.Relation) (scalar.Expr, error) {
+func bindSQL(text string, rel *catalog.Relation, env *exec.Env) (scalar.Expr, error) {
 	e, err := parse.ParseExpr(text)
 	if err != nil {
 		return nil, err
 	}
 	b := bind.New(bind.Config{
 		Catalog: catalog.New(), SearchPath: []string{"public"}, Registry: fn.Default(),
-		Env: &types.Env{Now: types.FromGoTime(testNow)},
+		Env: &types.Env{Now: types.FromGoTime(testNow), TimeZone: env.Location},
 	}, nil)
 	return b.Expr(e, rel, types.T(types.Unknown), "SELECT")
 }
 
 // evalSQL gives "type: value" or "ERROR code: message".
 func evalSQL(text string, env *exec.Env, digits int) string {
-	e, err := bindSQL(text, nil)
+	e, err := bindSQL(text, nil, env)
 	if err != nil {
 		return errorText(err)
 	}
