@@ -260,7 +260,7 @@ type leaves struct {
 
 // Table reads a table or materialized view: cols are ordinals of its relation. The input carries the key
 // columns as well while the job is being filled, for the backfill's position.
-func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.Input, func(actor int, leaf *flow.Node) (*flow.Node, error)) {
+func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.Input, build.Wrap) {
 	in := flow.Input{Job: flow.JobID(rel.ID), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
 	if parallel > 1 {
 		in.Dist = flow.Dist{Kind: flow.ToHash}
@@ -324,7 +324,7 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 }
 
 // Source reads a source: cols number its columns, with the row id after the last one.
-func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.Input, func(actor int, leaf *flow.Node) (*flow.Node, error), error) {
+func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.Input, build.Wrap, error) {
 	src, err := l.i.Source(rel)
 	if err != nil {
 		return flow.Input{}, nil, err

@@ -189,9 +189,9 @@ func resultColumns(b *planner.Bound) []pgwire.Column {
 	cols := make([]pgwire.Column, len(b.Columns))
 	for i, c := range b.Columns {
 		t := wireType(c.Type)
-		cols[i] = pgwire.Column{
-			Name: c.Name, TableOID: uint32(c.Table), Number: int16(c.Number),
-			TypeOID: t.OID(), TypeLen: typeLen(t), TypeMod: t.Mod,
+		cols[i] = pgwire.Column{Name: c.Name, TypeOID: t.OID(), TypeLen: typeLen(t), TypeMod: t.Mod}
+		if c.Rel != nil {
+			cols[i].TableOID, cols[i].Number = uint32(c.Rel.ID), int16(c.Ord+1)
 		}
 	}
 	return cols
@@ -327,3 +327,8 @@ func (t *tx) writable(st ast.Statement) error {
 	}
 	return sqlerr.Newf(sqlerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", statementName(st))
 }
+
+func (s *session) parseExpr(text string) (ast.Expr, error)     { return parse.ParseExpr(text) }
+func (s *session) parseQuery(text string) (*ast.Select, error) { return parse.ParseQuery(text) }
+
+func quoteIdent(name string) string { return parse.QuoteIdent(name) }

@@ -457,7 +457,7 @@ func (s *session) sqlExecute(ctx context.Context, t *tx, e *execution, st *ast.E
 	inner := &execution{p: p, w: e.w, formats: e.formats, maxRows: e.maxRows, announce: e.announce}
 	pl := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user))
 	for i, a := range st.Args {
-		d, err := s.evalConst(t, pl, a, wireType(p.bound.ParamTypes[i]), "EXECUTE")
+		d, err := s.evalConst(t, pl, a, wireType(p.bound.ParamTypes[i]))
 		if err != nil {
 			return pgwire.Result{}, err
 		}

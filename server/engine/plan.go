@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/weirdb/weir/planner"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/parse"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// PlanStream plans the query of a materialized view or sink of the catalog, as it was planned when the
+// object was created.
+func (i *Incarnation) PlanStream(cat *catalog.Catalog, r *catalog.Relation) (*plan.Stream, error) {
+	q, err := parse.ParseQuery(r.Query)
+	if err != nil {
+		return nil, fmt.Errorf("query of %s: %w", r.Name, err)
+	}
+	p := planner.New(planner.Config{
+		Catalog: i.e.cfg.Catalog(cat), SearchPath: r.SearchPath, Registry: i.e.cfg.Registry,
+		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: &types.Env{},
+	})
+	b, err := p.Bind(q, nil)
+	if err != nil {
+		return nil, fmt.Errorf("query of %s: %w", r.Name, err)
+	}
+	return p.Stream(b, planner.StreamOptions{Parallelism: max(1, r.Parallelism), Sink: r.Kind == catalog.Sink})
+}

@@ -1,0 +1,343 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/server/copyfmt"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/parse"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// copy runs COPY.
+func (s *session) copy(ctx context.Context, t *tx, e *execution, st *ast.Copy) (pgwire.Result, error) {
+	opts, err := copyfmt.ParseOptions(st.Options, st.To)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	if st.File != "" {
+		return pgwire.Result{}, sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "COPY with a file of the server is not supported").
+			WithHint("Use psql's \\copy, or COPY ... FROM STDIN and TO STDOUT.")
+	}
+	if st.To {
+		return s.copyTo(ctx, t, e, st, opts)
+	}
+	if err := t.writable(st); err != nil {
+		return pgwire.Result{}, err
+	}
+	return s.copyFrom(ctx, t, e, st, opts)
+}
+
+// copyTo sends a table or a query's rows.
+func (s *session) copyTo(ctx context.Context, t *tx, e *execution, st *ast.Copy, opts copyfmt.Options) (pgwire.Result, error) {
+	query, err := s.copyQuery(st)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	pl := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user))
+	b, err := pl.Bind(query, nil)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	batch, err := pl.Batch(b)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	ts := make([]types.Type, len(b.Columns))
+	names := make([][]byte, len(b.Columns))
+	for i, c := range b.Columns {
+		ts[i], names[i] = wireType(c.Type), []byte(c.Name)
+	}
+	force, err := forced(opts.ForceQuote, names)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	out, err := e.w.CopyOut(pgwire.Text, len(ts))
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	if opts.Header {
+		if err := out.End(opts.AppendRow(out.Begin(), names, nil)); err != nil {
+			return pgwire.Result{}, err
+		}
+	}
+	as := appendersFor(ts, nil, s.typeEnv())
+	n := 0
+	values := make([][]byte, len(ts))
+	var buf []byte
+	err = s.runBatch(ctx, t, batch, func(c *vec.Chunk) error {
+		for i := range c.Len() {
+			buf = buf[:0]
+			for k, a := range as {
+				values[k] = nil
+				if !c.Cols[k].Nulls.Get(i) {
+					at := len(buf)
+					buf = a(buf, c.Cols[k], i)
+					values[k] = buf[at:len(buf):len(buf)]
+				}
+			}
+			if err := out.End(opts.AppendRow(out.Begin(), values, force)); err != nil {
+				return err
+			}
+		}
+		n += c.Len()
+		return nil
+	})
+	return pgwire.Result{Tag: fmt.Sprintf("COPY %d", n)}, err
+}
+
+// copyQuery is the query that COPY TO sends.
+func (s *session) copyQuery(st *ast.Copy) (*ast.Select, error) {
+	if st.Query != nil {
+		q, ok := st.Query.(*ast.Select)
+		if !ok {
+			return nil, sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "COPY of a statement that writes is not supported yet")
+		}
+		return q, nil
+	}
+	parts := make([]string, len(st.Table.Parts))
+	for i, p := range st.Table.Parts {
+		parts[i] = parse.QuoteIdent(p)
+	}
+	list := "*"
+	if st.Columns != nil {
+		cols := make([]string, len(st.Columns))
+		for i, c := range st.Columns {
+			cols[i] = parse.QuoteIdent(c.Name)
+		}
+		list = strings.Join(cols, ", ")
+	}
+	return parse.ParseQuery("SELECT " + list + " FROM " + strings.Join(parts, "."))
+}
+
+func forced(list []string, names [][]byte) ([]bool, error) {
+	if list == nil {
+		return nil, nil
+	}
+	out := make([]bool, len(names))
+	for _, f := range list {
+		found := f == "*"
+		for i, n := range names {
+			if f == "*" || f == string(n) {
+				out[i], found = true, true
+			}
+		}
+		if !found {
+			return nil, sqlerr.Newf(sqlerr.InvalidColumnReference, "FORCE_QUOTE column %q not referenced by COPY", f)
+		}
+	}
+	return out, nil
+}
+
+// copyBatch is how many rows COPY FROM hands to the table at once.
+const copyBatch = 4096
+
+// copyIn is a COPY FROM on its way.
+type copyIn struct {
+	w    *write
+	opts copyfmt.Options
+	rel  *catalog.Relation
+	// cols are the columns that the data has, in order.
+	cols []int
+	env  *types.Env
+	rows *vec.Chunk
+}
+
+func (s *session) copyFrom(ctx context.Context, t *tx, e *execution, st *ast.Copy, opts copyfmt.Options) (pgwire.Result, error) {
+	if st.Table == nil {
+		return pgwire.Result{}, sqlerr.New(sqlerr.SyntaxError, st.Pos, "COPY FROM needs a table")
+	}
+	if st.Where != nil {
+		return pgwire.Result{}, sqlerr.New(sqlerr.FeatureNotSupported, st.Where.Position(), "COPY FROM ... WHERE is not supported yet")
+	}
+	target, err := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user)).Copy(st)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	rel := target.Target
+	tab, err := writableTable(t, rel)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	in := &copyIn{opts: opts, rel: rel, env: s.typeEnv(), cols: target.Cols}
+	in.w = &write{s: s, t: t, env: s.execEnv(t), tab: tab, d: &plan.DML{
+		Kind: plan.Insert, Target: rel, Auto: target.Auto, Checks: target.Checks, Generated: target.Generated,
+	}}
+	if err := t.writes.Lock(ctx, tab, false); err != nil {
+		return pgwire.Result{}, err
+	}
+	data, err := e.w.CopyIn(pgwire.Text, len(in.cols))
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	if err := in.read(ctx, copyfmt.NewReader(data, opts), target.Defaults); err != nil {
+		return pgwire.Result{}, err
+	}
+	return pgwire.Result{Tag: fmt.Sprintf("COPY %d", in.w.count)}, nil
+}
+
+func (in *copyIn) read(ctx context.Context, r *copyfmt.Reader, defaults []scalar.Expr) error {
+	in.rows = vec.NewChunk(in.w.tab.Types(), copyBatch)
+	if in.opts.Header {
+		fields, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return in.locate(err, r, -1)
+		}
+		if in.opts.Match {
+			if err := in.matchHeader(fields); err != nil {
+				return in.locate(err, r, -1)
+			}
+		}
+	}
+	forceNull, forceNotNull := in.forceColumns()
+	for {
+		fields, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return in.flush(ctx, defaults)
+		}
+		if err != nil {
+			return in.locate(err, r, -1)
+		}
+		if err := in.row(r, fields, forceNull, forceNotNull); err != nil {
+			return err
+		}
+		if in.rows.Len() >= copyBatch {
+			if err := in.flush(ctx, defaults); err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (in *copyIn) forceColumns() (null, notNull []bool) {
+	pick := func(list []string) []bool {
+		out := make([]bool, len(in.cols))
+		for i, c := range in.cols {
+			out[i] = slices.Contains(list, in.rel.Columns[c].Name) || slices.Contains(list, "*")
+		}
+		return out
+	}
+	return pick(in.opts.ForceNull), pick(in.opts.ForceNotNull)
+}
+
+// row parses one row into rows.
+func (in *copyIn) row(r *copyfmt.Reader, fields []copyfmt.Field, forceNull, forceNotNull []bool) error {
+	if len(fields) > len(in.cols) {
+		return in.locate(sqlerr.Newf(sqlerr.BadCopyFileFormat, "extra data after last expected column"), r, -1)
+	}
+	if len(fields) < len(in.cols) {
+		// A line without anything is a row of one empty column.
+		err := sqlerr.Newf(sqlerr.BadCopyFileFormat, "missing data for column %q", in.rel.Columns[in.cols[len(fields)]].Name)
+		return in.locate(err, r, -1)
+	}
+	for i, f := range fields {
+		v := in.rows.Cols[in.cols[i]]
+		if f.Null && forceNotNull[i] {
+			f = copyfmt.Field{Value: []byte(in.opts.Null)}
+		}
+		if f.Null || f.Quoted && forceNull[i] && string(f.Value) == in.opts.Null {
+			v.AppendNull()
+			continue
+		}
+		s := string(f.Value)
+		if !utf8.ValidString(s) {
+			return in.locate(sqlerr.Newf(sqlerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\""), r, -1)
+		}
+		d, err := types.ParseText(in.rel.Columns[in.cols[i]].Type, s, in.env)
+		if err != nil {
+			return in.locate(err, r, i)
+		}
+		v.AppendDatum(d)
+	}
+	in.rows.PushDiff(1)
+	return nil
+}
+
+func (in *copyIn) matchHeader(fields []copyfmt.Field) error {
+	if len(fields) != len(in.cols) {
+		return sqlerr.Newf(sqlerr.BadCopyFileFormat, "wrong number of fields in header line: got %d, expected %d", len(fields), len(in.cols))
+	}
+	for i, f := range fields {
+		want := in.rel.Columns[in.cols[i]].Name
+		if f.Null || string(f.Value) != want {
+			return sqlerr.Newf(sqlerr.BadCopyFileFormat,
+				"column name mismatch in header line field %d: got %q, expected %q", i+1, f.Value, want)
+		}
+	}
+	return nil
+}
+
+// locate says in which line of the data, and in which field, an error is.
+func (in *copyIn) locate(err error, r *copyfmt.Reader, field int) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Pos = sqlerr.NoPos
+	c.Where = fmt.Sprintf("COPY %s, line %d", in.rel.Name, r.Line())
+	if field >= 0 {
+		c.Where += fmt.Sprintf(", column %s", in.rel.Columns[in.cols[field]].Name)
+	}
+	return &c
+}
+
+// flush inserts the rows that were read.
+func (in *copyIn) flush(ctx context.Context, defaults []scalar.Expr) error {
+	n := in.rows.Len()
+	if n == 0 {
+		return nil
+	}
+	have := make([]bool, len(in.rows.Cols))
+	for _, c := range in.cols {
+		have[c] = true
+	}
+	for k, v := range in.rows.Cols {
+		if !have[k] {
+			for range n {
+				v.AppendNull()
+			}
+		}
+	}
+	rows := &vec.Chunk{Cols: slices.Clone(in.rows.Cols)}
+	rows.SetLen(n)
+	for k, x := range defaults {
+		if x == nil {
+			continue
+		}
+		v, err := in.w.eval(x, rows)
+		if err != nil {
+			return err
+		}
+		rows.Cols[k] = v
+	}
+	if len(in.w.d.Auto) == 0 {
+		var err error
+		if rows, err = in.w.generate(rows); err != nil {
+			return err
+		}
+	}
+	if err := in.w.insertRows(ctx, rows); err != nil {
+		return err
+	}
+	in.rows.Reset()
+	return nil
+}

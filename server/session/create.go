@@ -1,0 +1,580 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weirdb/weir/connector"
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/expr"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/planner"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/server/table"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// typeOf resolves a type name.
+func typeOf(tn ast.TypeName) (types.Type, error) {
+	name := tn.Name.Parts[len(tn.Name.Parts)-1]
+	if len(tn.Name.Parts) > 1 && tn.Name.Parts[0] != "pg_catalog" {
+		name = strings.Join(tn.Name.Parts, ".")
+	}
+	t, err := types.FromName(name, tn.Mods, tn.Fields, tn.Dims)
+	return t, sqlerr.At(err, tn.Pos)
+}
+
+// column makes a column without its constraints.
+func (d *definer) column(rel *catalog.Relation, cd ast.ColumnDef) (catalog.Column, error) {
+	for _, c := range rel.Columns {
+		if c.Name == cd.Name {
+			return catalog.Column{}, sqlerr.Newf(sqlerr.DuplicateColumn, "column %q specified more than once", cd.Name)
+		}
+	}
+	c := catalog.Column{Name: cd.Name}
+	if cd.Collation != nil {
+		switch n := cd.Collation.Parts[len(cd.Collation.Parts)-1]; n {
+		case "C", "POSIX", "default", "ucs_basic":
+		default:
+			return c, sqlerr.New(sqlerr.UndefinedObject, cd.Collation.Pos, "collation %q for encoding \"UTF8\" does not exist", n)
+		}
+	}
+	serial := map[string]types.Kind{
+		"smallserial": types.Int2, "serial2": types.Int2, "serial": types.Int4, "serial4": types.Int4,
+		"bigserial": types.Int8, "serial8": types.Int8,
+	}
+	if k, ok := serial[cd.Type.Name.Parts[len(cd.Type.Name.Parts)-1]]; ok && cd.Type.Dims == 0 && rel.Kind == catalog.Table {
+		c.Type, c.Serial, c.NotNull = types.T(k), true, true
+		return c, nil
+	}
+	t, err := typeOf(cd.Type)
+	if err != nil {
+		return c, err
+	}
+	switch t.Kind {
+	case types.Unknown, types.Void, types.Any, types.AnyElement, types.AnyArray, types.Record:
+		return c, sqlerr.New(sqlerr.InvalidTableDefinition, cd.Pos, "column %q has pseudo-type %s", cd.Name, t)
+	}
+	c.Type = t
+	return c, nil
+}
+
+// tableDef collects what CREATE TABLE says.
+type tableDef struct {
+	*definer
+	rel    *catalog.Relation
+	checks []ast.TableConstraint
+}
+
+func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string, error) {
+	tag := "CREATE TABLE"
+	schema, name, exists, err := d.target(st.Name, st.IfNotExists)
+	if err != nil || exists {
+		return tag, err
+	}
+	switch {
+	case st.Temporary:
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "temporary tables are not supported yet")
+	case st.Watermark != nil:
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Watermark.Pos, "WATERMARK is not supported yet")
+	case st.AppendOnly:
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "APPEND ONLY tables are not supported yet")
+	case st.As != nil:
+		return d.createTableAs(ctx, st, schema, name)
+	}
+	td := &tableDef{definer: d, rel: d.newRelation(catalog.Table, schema, name)}
+	for _, cd := range st.Columns {
+		if err := td.addColumn(cd); err != nil {
+			return "", err
+		}
+	}
+	for _, c := range st.Constraints {
+		if err := td.addConstraint(c); err != nil {
+			return "", err
+		}
+	}
+	var src exec.Source
+	if hasConnector(st.Options) {
+		if src, err = d.connect(td.rel, st.Options, st.Format, execColumns(td.rel)); err != nil {
+			return "", err
+		}
+		if len(td.rel.Columns) == 0 {
+			for _, c := range src.Columns() {
+				td.rel.Columns = append(td.rel.Columns, catalog.Column{Name: c.Name, Type: c.Type})
+			}
+		}
+		if len(td.checks) > 0 || slices.ContainsFunc(td.rel.Uniques, func(u catalog.Unique) bool { return !u.Primary }) {
+			return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "a table with a connector can have no constraint but PRIMARY KEY")
+		}
+	} else {
+		for _, o := range st.Options {
+			if o.Name != "fillfactor" && !strings.HasPrefix(o.Name, "autovacuum") {
+				return "", sqlerr.New(sqlerr.InvalidParameterValue, o.Pos, "unrecognized parameter %q", o.Name)
+			}
+		}
+	}
+	td.addRowID()
+	if err := td.checkExpressions(); err != nil {
+		return "", err
+	}
+	return tag, d.t.inc.AddTable(td.rel, src)
+}
+
+// addRowID gives a table without primary key a hidden key.
+func (td *tableDef) addRowID() {
+	if td.rel.PrimaryKey != "" {
+		return
+	}
+	td.rel.Key = []catalog.SortColumn{{Col: len(td.rel.Columns)}}
+	td.rel.Columns = append(td.rel.Columns, catalog.Column{
+		Name: rowIDColumn, Type: types.T(types.Int8), Hidden: true, NotNull: true, Serial: !td.rel.HasConnector(),
+	})
+}
+
+func (td *tableDef) addColumn(cd ast.ColumnDef) error {
+	c, err := td.column(td.rel, cd)
+	if err != nil {
+		return err
+	}
+	if c.Name == rowIDColumn {
+		return sqlerr.New(sqlerr.ReservedName, cd.Pos, "column name %q is reserved", c.Name)
+	}
+	rel := td.rel
+	rel.Columns = append(rel.Columns, c)
+	at := len(rel.Columns) - 1
+	nullable := false
+	for _, k := range cd.Constraints {
+		col := &rel.Columns[at]
+		switch k.Kind {
+		case ast.ConNotNull:
+			if nullable {
+				return sqlerr.New(sqlerr.SyntaxError, k.Pos, "conflicting NULL/NOT NULL declarations for column %q of table %q", c.Name, rel.Name)
+			}
+			col.NotNull = true
+		case ast.ConNull:
+			if col.NotNull {
+				return sqlerr.New(sqlerr.SyntaxError, k.Pos, "conflicting NULL/NOT NULL declarations for column %q of table %q", c.Name, rel.Name)
+			}
+			nullable = true
+		case ast.ConDefault:
+			if col.Default != "" {
+				return sqlerr.New(sqlerr.SyntaxError, k.Pos, "multiple default values specified for column %q of table %q", c.Name, rel.Name)
+			}
+			col.Default = k.ExprText
+		case ast.ConGenerated:
+			col.Default, col.Generated = k.ExprText, true
+		case ast.ConIdentity:
+			switch c.Type.Kind {
+			case types.Int2, types.Int4, types.Int8:
+			default:
+				return sqlerr.Newf(sqlerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint")
+			}
+			col.Identity, col.NotNull = "by default", true
+			if k.Always {
+				col.Identity = "always"
+			}
+		case ast.ConCheck:
+			td.checks = append(td.checks, ast.TableConstraint{
+				Name: k.Name, Kind: k.Kind, Columns: []string{c.Name}, Expr: k.Expr, ExprText: k.ExprText, Pos: k.Pos,
+			})
+		case ast.ConPrimaryKey, ast.ConUnique:
+			if err := td.addConstraint(ast.TableConstraint{Name: k.Name, Kind: k.Kind, Columns: []string{c.Name}, Pos: k.Pos}); err != nil {
+				return err
+			}
+		case ast.ConForeignKey:
+			return sqlerr.New(sqlerr.FeatureNotSupported, k.Pos, "FOREIGN KEY constraints are not supported yet")
+		}
+	}
+	return nil
+}
+
+func (td *tableDef) addConstraint(c ast.TableConstraint) error {
+	rel := td.rel
+	if c.Kind == ast.ConCheck {
+		td.checks = append(td.checks, c)
+		return nil
+	}
+	if c.Kind == ast.ConForeignKey {
+		return sqlerr.New(sqlerr.FeatureNotSupported, c.Pos, "FOREIGN KEY constraints are not supported yet")
+	}
+	var cols []int
+	for _, n := range c.Columns {
+		i := rel.ColumnIndex(n)
+		if i < 0 {
+			return sqlerr.New(sqlerr.UndefinedColumn, c.Pos, "column %q named in key does not exist", n)
+		}
+		if slices.Contains(cols, i) {
+			what := "unique"
+			if c.Kind == ast.ConPrimaryKey {
+				what = "primary key"
+			}
+			return sqlerr.New(sqlerr.DuplicateColumn, c.Pos, "column %q appears twice in %s constraint", n, what)
+		}
+		cols = append(cols, i)
+	}
+	u := catalog.Unique{Name: c.Name, Columns: cols, Primary: c.Kind == ast.ConPrimaryKey}
+	if u.Primary {
+		if rel.PrimaryKey != "" {
+			return sqlerr.New(sqlerr.InvalidTableDefinition, c.Pos, "multiple primary keys for table %q are not allowed", rel.Name)
+		}
+		if u.Name == "" {
+			u.Name = td.constraintName(rel.Name + "_pkey")
+		}
+		rel.PrimaryKey = u.Name
+		rel.Key = nil
+		for _, i := range cols {
+			rel.Columns[i].NotNull = true
+			rel.Key = append(rel.Key, catalog.SortColumn{Col: i})
+		}
+	} else if u.Name == "" {
+		u.Name = td.constraintName(rel.Name + "_" + strings.Join(c.Columns, "_") + "_key")
+	}
+	for _, o := range rel.Uniques {
+		if o.Name == u.Name {
+			return sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists", u.Name)
+		}
+	}
+	rel.Uniques = append(rel.Uniques, u)
+	if !u.Primary {
+		if rel.StateTables == nil {
+			rel.StateTables = map[string]uint32{}
+		}
+		rel.StateTables[table.UniqueStateName(u.Name)] = uint32(td.t.inc.AllocID())
+	}
+	return nil
+}
+
+// constraintName makes a name that the table does not have yet.
+func (td *tableDef) constraintName(base string) string {
+	name := base
+	for n := 1; ; n++ {
+		taken := slices.ContainsFunc(td.rel.Uniques, func(u catalog.Unique) bool { return u.Name == name }) ||
+			slices.ContainsFunc(td.rel.Checks, func(c catalog.Check) bool { return c.Name == name })
+		if !taken {
+			return name
+		}
+		name = fmt.Sprintf("%s%d", base, n)
+	}
+}
+
+// checkExpressions binds defaults, generated columns and checks, so that errors show now.
+func (td *tableDef) checkExpressions() error {
+	pl := td.planner()
+	for i := range td.rel.Columns {
+		c := &td.rel.Columns[i]
+		if c.Default == "" {
+			continue
+		}
+		x, err := td.s.parseExpr(c.Default)
+		if err != nil {
+			return err
+		}
+		if c.Generated {
+			_, err = pl.Expr(x, td.rel, c.Type, "column generation expressions")
+		} else {
+			_, err = pl.Expr(x, nil, c.Type, "DEFAULT expressions")
+		}
+		if err != nil {
+			return relocate(err, c.Default, td.e.p.text)
+		}
+	}
+	for _, k := range td.checks {
+		if _, err := pl.Expr(k.Expr, td.rel, types.T(types.Bool), "check constraints"); err != nil {
+			return err
+		}
+		name := k.Name
+		if name == "" {
+			name = td.rel.Name
+			if len(k.Columns) == 1 {
+				name += "_" + k.Columns[0]
+			}
+			name = td.constraintName(name + "_check")
+		}
+		td.rel.Checks = append(td.rel.Checks, catalog.Check{Name: name, Expr: k.ExprText})
+	}
+	return nil
+}
+
+// relocate moves the position of an error from an expression's text to the statement's.
+func relocate(err error, part, whole string) error {
+	at := strings.Index(whole, part)
+	e := sqlerr.From(err)
+	if at < 0 || e.Pos == sqlerr.NoPos {
+		return err
+	}
+	c := *e
+	c.Pos += at
+	return &c
+}
+
+// createTableAs creates a table from a query and fills it.
+func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema, name string) (string, error) {
+	pl := d.planner()
+	b, err := pl.Bind(st.As, nil)
+	if err != nil {
+		return "", err
+	}
+	batch, err := pl.Batch(b)
+	if err != nil {
+		return "", err
+	}
+	td := &tableDef{definer: d, rel: d.newRelation(catalog.Table, schema, name)}
+	for i, c := range b.Columns {
+		n := c.Name
+		if i < len(st.Columns) {
+			n = st.Columns[i].Name
+		}
+		if td.rel.ColumnIndex(n) >= 0 {
+			return "", sqlerr.Newf(sqlerr.DuplicateColumn, "column %q specified more than once", n)
+		}
+		td.rel.Columns = append(td.rel.Columns, catalog.Column{Name: n, Type: wireType(c.Type)})
+	}
+	if len(st.Columns) > len(b.Columns) {
+		return "", sqlerr.Newf(sqlerr.SyntaxError, "too many column names were specified")
+	}
+	td.addRowID()
+	n := len(b.Columns)
+	rows := vec.NewChunk(relationTypes(td.rel), 8)
+	err = d.s.runBatch(ctx, d.t, batch, func(c *vec.Chunk) error {
+		for k := range n {
+			rows.Cols[k].AppendRange(c.Cols[k], 0, c.Len())
+		}
+		for range c.Len() {
+			rows.Cols[n].AppendNull()
+		}
+		rows.SetLen(rows.Len() + c.Len())
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := d.t.inc.AddTable(td.rel, nil); err != nil {
+		return "", err
+	}
+	w := &write{
+		s: d.s, t: d.t, env: d.s.execEnv(d.t), tab: d.t.inc.Table(td.rel.ID),
+		d: &plan.DML{Kind: plan.Insert, Target: td.rel, Auto: []int{n}},
+	}
+	if rows.Len() > 0 {
+		if err := w.insertRows(ctx, rows); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("SELECT %d", rows.Len()), d.t.inc.Commit(d.t.writes, true)
+}
+
+// bindQuery binds the query of a view or sink.
+func (d *definer) bindQuery(q *ast.Select) (*planner.Planner, *planner.Bound, error) {
+	pl := d.planner()
+	b, err := pl.Bind(q, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(b.ParamTypes) > 0 {
+		return nil, nil, sqlerr.Newf(sqlerr.UndefinedParameter, "there is no parameter $1")
+	}
+	return pl, b, nil
+}
+
+// describe completes a relation that a query defines.
+func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound) {
+	rel.Query = text
+	rel.SearchPath = d.s.vars.searchPath(d.s.user)
+	for _, r := range b.Relations {
+		rel.DependsOn = append(rel.DependsOn, r.ID)
+	}
+}
+
+// rename applies the column names of CREATE VIEW v (a, b, ...).
+func renameColumns(rel *catalog.Relation, names []string) error {
+	k := 0
+	seen := map[string]bool{}
+	for i := range rel.Columns {
+		c := &rel.Columns[i]
+		if c.Hidden {
+			continue
+		}
+		if k < len(names) {
+			c.Name = names[k]
+		}
+		k++
+		if seen[c.Name] {
+			return sqlerr.Newf(sqlerr.DuplicateColumn, "column %q specified more than once", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	if len(names) > k {
+		return sqlerr.Newf(sqlerr.SyntaxError, "CREATE VIEW specifies more column names than columns")
+	}
+	return nil
+}
+
+func (d *definer) createView(st *ast.CreateView) error {
+	schema, name, err := d.qualify(st.Name, true)
+	if err != nil {
+		return err
+	}
+	var old *catalog.Relation
+	if st.OrReplace {
+		old = d.cat.Relation(schema, name)
+	}
+	if old == nil {
+		var exists bool
+		if schema, name, exists, err = d.target(st.Name, st.IfNotExists); err != nil || exists {
+			return err
+		}
+	} else if old.Kind != catalog.View {
+		return sqlerr.Newf(sqlerr.WrongObjectType, "%q is not a view", name)
+	}
+	_, b, err := d.bindQuery(st.Query)
+	if err != nil {
+		return err
+	}
+	rel := d.newRelation(catalog.View, schema, name)
+	d.describe(rel, st.QueryText, b)
+	for _, c := range b.Columns {
+		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: wireType(c.Type)})
+	}
+	if err := renameColumns(rel, st.Columns); err != nil {
+		return err
+	}
+	if old != nil {
+		if err := d.replaceable(old, rel); err != nil {
+			return err
+		}
+		rel.ID, rel.Owner = old.ID, old.Owner
+	}
+	return d.t.inc.Change(func(c *catalog.Catalog) { c.Put(rel) })
+}
+
+// replaceable checks what CREATE OR REPLACE VIEW allows: the old columns stay, new ones follow.
+func (d *definer) replaceable(old, rel *catalog.Relation) error {
+	if len(rel.Columns) < len(old.Columns) {
+		return sqlerr.Newf(sqlerr.InvalidTableDefinition, "cannot drop columns from view")
+	}
+	for i, c := range old.Columns {
+		n := rel.Columns[i]
+		if n.Name != c.Name {
+			return sqlerr.Newf(sqlerr.InvalidTableDefinition, "cannot change name of view column %q to %q", c.Name, n.Name).
+				WithHint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.")
+		}
+		if n.Type != c.Type {
+			return sqlerr.Newf(sqlerr.InvalidTableDefinition, "cannot change data type of view column %q from %s to %s", c.Name, c.Type, n.Type)
+		}
+	}
+	for _, dep := range d.cat.Dependents(old.ID) {
+		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot replace view %q because %s %q reads it, which is not supported yet",
+			old.Name, kindWord(dep.Kind), dep.Name)
+	}
+	return nil
+}
+
+func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string, error) {
+	tag := "CREATE MATERIALIZED VIEW"
+	schema, name, exists, err := d.target(st.Name, st.IfNotExists)
+	if st.OrReplace {
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "CREATE OR REPLACE MATERIALIZED VIEW is not supported yet")
+	}
+	if err != nil || exists {
+		return tag, err
+	}
+	switch {
+	case st.EmitOnWindowClose:
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "EMIT ON WINDOW CLOSE is not supported yet")
+	case st.WithNoData:
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "WITH NO DATA is not supported")
+	}
+	for _, o := range st.Options {
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "the option %q of a materialized view is not supported yet", o.Name)
+	}
+	pl, b, err := d.bindQuery(st.Query)
+	if err != nil {
+		return "", err
+	}
+	rel := d.newRelation(catalog.MatView, schema, name)
+	rel.Parallelism = d.t.inc.Parallelism()
+	stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: rel.Parallelism})
+	if err != nil {
+		return "", err
+	}
+	d.describe(rel, st.QueryText, b)
+	rel.AppendOnly = stream.AppendOnly
+	for _, c := range stream.Columns {
+		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: wireType(c.Type), Hidden: c.Hidden})
+	}
+	for _, k := range stream.Key {
+		rel.Key = append(rel.Key, catalog.SortColumn{Col: k.Col, Desc: k.Desc, NullsFirst: k.NullsFirst})
+	}
+	if err := renameColumns(rel, st.Columns); err != nil {
+		return "", err
+	}
+	return tag, d.t.inc.AddQuery(ctx, rel, stream)
+}
+
+func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
+	schema, name, exists, err := d.target(st.Name, st.IfNotExists)
+	if err != nil || exists {
+		return err
+	}
+	if st.Into != nil {
+		return sqlerr.New(sqlerr.FeatureNotSupported, st.Into.Pos, "CREATE SINK ... INTO a table is not supported yet")
+	}
+	query, text := st.Query, st.QueryText
+	if st.From != nil {
+		quoted := make([]string, len(st.From.Parts))
+		for i, p := range st.From.Parts {
+			quoted[i] = quoteIdent(p)
+		}
+		text = "SELECT * FROM " + strings.Join(quoted, ".")
+		if query, err = d.s.parseQuery(text); err != nil {
+			return err
+		}
+		defer func() {
+			// The position is in a text that the user has not written.
+			if e := sqlerr.From(err); err != nil && e.Pos != sqlerr.NoPos {
+				c := *e
+				c.Pos = st.From.Pos
+				err = &c
+			}
+		}()
+	}
+	pl, b, err := d.bindQuery(query)
+	if err != nil {
+		return err
+	}
+	rel := d.newRelation(catalog.Sink, schema, name)
+	rel.Parallelism = d.t.inc.Parallelism()
+	stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: rel.Parallelism, Sink: true})
+	if err != nil {
+		return err
+	}
+	d.describe(rel, text, b)
+	rel.Options = storedOptions(st.Options)
+	cfg := connector.Config{Options: connectorOptions(st.Options)}
+	if f := st.Format; f != nil {
+		rel.Format, rel.Encode, rel.EncodeOptions = f.Format, f.Encode, storedOptions(f.Options)
+		cfg.Format, cfg.Encode, cfg.FormatPos, cfg.EncodeOptions = f.Format, f.Encode, f.Pos, connectorOptions(f.Options)
+	}
+	for _, c := range b.Columns {
+		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: wireType(c.Type)})
+	}
+	cfg.Columns = execColumns(rel)
+	if _, err := d.t.inc.NewSink(cfg); err != nil {
+		return err
+	}
+	return d.t.inc.AddQuery(ctx, rel, stream)
+}
+
+// evalConst computes an expression without columns.
+func (s *session) evalConst(t *tx, pl *planner.Planner, x ast.Expr, ty types.Type) (types.Datum, error) {
+	e, err := pl.Expr(x, nil, ty, "EXECUTE parameters")
+	if err != nil {
+		return types.Null, err
+	}
+	return expr.FoldConst(e, s.execEnv(t))
+}
