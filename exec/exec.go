@@ -100,6 +100,8 @@ type Env struct {
 	SearchPath []string
 	// Names resolves the names of regclass and its kin; nil knows types only.
 	Names types.ObjectNames
+	// Objects answers catalog functions; nil refuses them.
+	Objects Objects
 }
 
 // ErrNoData is returned by a Reader that has nothing now; io.EOF when it never will have.

@@ -91,6 +91,9 @@ func (c *compiler) compileAll(es []scalar.Expr) ([]node, error) {
 
 func (c *compiler) compileCall(e *scalar.Call) (node, error) {
 	f := kernels()[e.Fn.ID]
+	if e.Fn.Catalog {
+		f = datums(callCatalog)
+	}
 	if e.Fn.Impl != nil {
 		f = datums(func(x *genCall, args []types.Datum) (types.Datum, error) { return x.fn.Impl(args) })
 	}

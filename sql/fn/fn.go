@@ -65,6 +65,9 @@ type Func struct {
 	// Impl is the implementation of a function that package exec/expr has no kernel for, such as a
 	// catalog function of a server: it is called for each row. Nil for everything else.
 	Impl func(args []types.Datum) (types.Datum, error)
+	// Catalog: the function asks the session's catalog. Package exec/expr has no kernel for it; its
+	// calls go to exec.Env.Objects.
+	Catalog bool
 	// Outs are the columns of a Table function that has several, else nil.
 	Outs []Out
 }
