@@ -147,7 +147,8 @@ func (p *Planner) Batch(b *Bound) (*plan.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	n = rule.Optimize(p.env(m, false), n, need)
+	env := p.env(m, false)
+	n = rule.Prune(env, rule.Optimize(env, n), logical.SetOf(need...))
 	return physical.Batch(physical.Config{Meta: m, Registry: p.cfg.Registry}, n, ids, names, b.query.Order)
 }
 
@@ -186,7 +187,8 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 		return nil, err
 	}
 	env := p.env(m, false)
-	n = rule.Optimize(env, n, keepKeys(n, ids))
+	// Keys are chosen before columns are pruned.
+	n = rule.Optimize(env, n)
 	var key []logical.ColID
 	if o.Sink && !o.NeedKey {
 		n = prop.TopNKeys(m, n)
@@ -199,11 +201,6 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	n = rule.Prune(env, n, logical.SetOf(append(append([]logical.ColID(nil), ids...), key...)...))
 	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism}
 	return physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Key: key})
-}
-
-// keepKeys asks for every column at first: keys are chosen before columns are pruned.
-func keepKeys(n logical.Node, ids []logical.ColID) []logical.ColID {
-	return append(append([]logical.ColID(nil), ids...), n.Cols()...)
 }
 
 // Expr binds a stand-alone expression over the columns of rel (nil: none), cast to want unless that is

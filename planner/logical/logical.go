@@ -138,6 +138,8 @@ type (
 		Order     []Order
 		Out       ColID
 		Pos       int
+		// RowKey: see TopN.
+		RowKey []ColID
 	}
 	// UnionAll: column Out[i] is Map[k][i] of input k.
 	UnionAll struct {

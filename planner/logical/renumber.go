@@ -129,7 +129,7 @@ func MapCols(m *Meta, n Node, ren func(ColID) ColID) Node {
 		return &c
 	case *Window:
 		c := *n
-		c.Args, c.Partition, c.Order, c.Out = list(n.Args), list(n.Partition), orders(n.Order), ren(n.Out)
+		c.Args, c.Partition, c.Order, c.Out, c.RowKey = list(n.Args), list(n.Partition), orders(n.Order), ren(n.Out), list(n.RowKey)
 		return &c
 	case *UnionAll:
 		c := *n

@@ -14,7 +14,6 @@ import (
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/sqlerr"
-	"github.com/weirdb/weir/sql/types"
 )
 
 // Config is what the builder needs besides the plan.
@@ -170,6 +169,10 @@ func (b *builder) node(n logical.Node, need logical.ColSet) built {
 		return b.filter(n, need)
 	case *logical.Project:
 		in := b.node(n.In, logical.ColsOf(logical.NodeExprs(n)...))
+		if b.Parallelism <= 1 && b.onlyDrops(n) {
+			// Every consumer says itself which columns it wants. (Before an exchange less is sent.)
+			return in
+		}
 		out := &plan.Project{In: in.node}
 		var cols []logical.ColID
 		for _, e := range n.Exprs {
@@ -492,4 +495,12 @@ func (b *builder) orderedScan(n plan.Node, want []plan.SortKey) *plan.Scan {
 	}
 }
 
-func types8() types.Type { return types.T(types.Int8) }
+// onlyDrops tells whether a projection computes nothing.
+func (b *builder) onlyDrops(n *logical.Project) bool {
+	for _, e := range n.Exprs {
+		if c, ok := e.Expr.(*scalar.Column); !ok || c.Index != e.ID {
+			return false
+		}
+	}
+	return true
+}

@@ -33,7 +33,12 @@ func (k keyer) tops(n logical.Node) logical.Node {
 	if changed {
 		n = n.WithInputs(nins)
 	}
-	if t, ok := n.(*logical.TopN); ok {
+	switch t := n.(type) {
+	case *logical.TopN:
+		c := *t
+		c.In, c.RowKey = k.keyed(t.In, nil)
+		return &c
+	case *logical.Window:
 		c := *t
 		c.In, c.RowKey = k.keyed(t.In, nil)
 		return &c

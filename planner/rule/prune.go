@@ -99,7 +99,7 @@ func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
 		t.In = e.exactly(Prune(e, n.In, used), used)
 		return &t
 	case *logical.Window:
-		used := with(need, logical.SetOf(n.Args...), logical.SetOf(n.Partition...))
+		used := with(need, logical.SetOf(n.Args...), logical.SetOf(n.Partition...), logical.SetOf(n.RowKey...))
 		for _, o := range n.Order {
 			used.Add(o.Col)
 		}

@@ -66,7 +66,7 @@ func limitRank(f *logical.Filter, w *logical.Window) (*logical.TopN, []scalar.Ex
 	if limit < 0 {
 		return nil, nil
 	}
-	top := &logical.TopN{In: w.In, GroupBy: w.Partition, Order: w.Order}
+	top := &logical.TopN{In: w.In, GroupBy: w.Partition, Order: w.Order, RowKey: w.RowKey}
 	top.Limit = int8Const(limit)
 	return top, rest
 }

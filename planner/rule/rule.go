@@ -44,12 +44,12 @@ func Logical() []Rule {
 	}
 }
 
-// Optimize applies all rules. The root's columns need are kept.
-func Optimize(e *Env, n logical.Node, need []logical.ColID) logical.Node {
+// Optimize applies all rules but Prune.
+func Optimize(e *Env, n logical.Node) logical.Node {
 	for _, r := range Logical() {
 		n = r.Apply(e, n)
 	}
-	return Prune(e, n, logical.SetOf(need...))
+	return n
 }
 
 // up rebuilds n from the leaves with f.

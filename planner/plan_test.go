@@ -1,0 +1,337 @@
+package planner_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/expr"
+	"github.com/weirdb/weir/planner"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/planner/sqltext"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/parse"
+	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// db is a catalog that DDL in test files fills.
+type db struct{ cat *catalog.Catalog }
+
+func newDB() *db { return &db{cat: catalog.New()} }
+
+func (d *db) planner() *planner.Planner {
+	now := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+	env := &exec.Env{Location: time.UTC, Now: now, User: "weir", Database: "weir"}
+	return planner.New(planner.Config{
+		Catalog: d.cat, SearchPath: []string{"public"}, Registry: fn.Default(),
+		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: &types.Env{},
+		Eval: func(e scalar.Expr) (types.Datum, error) { return expr.FoldConst(e, env) },
+	})
+}
+
+// ddl runs CREATE statements.
+func (d *db) ddl(text string) error {
+	stmts, err := parse.Parse(text)
+	if err != nil {
+		return err
+	}
+	for _, s := range stmts {
+		if err := d.create(s.AST); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *db) put(r *catalog.Relation) {
+	r.ID = d.cat.NextID
+	d.cat.NextID++
+	r.Schema = "public"
+	r.SearchPath = []string{"public"}
+	d.cat.Put(r)
+}
+
+func (d *db) create(st ast.Statement) error {
+	switch st := st.(type) {
+	case *ast.CreateTable:
+		r := &catalog.Relation{Name: last(st.Name), Kind: catalog.Table, AppendOnly: st.AppendOnly}
+		if err := columns(r, st.Columns, st.Constraints); err != nil {
+			return err
+		}
+		d.put(r)
+	case *ast.CreateSource:
+		r := &catalog.Relation{Name: last(st.Name), Kind: catalog.Source, Splits: 1}
+		for _, o := range st.Options {
+			if o.Name == "splits" {
+				fmt.Sscan(o.Value, &r.Splits)
+			}
+		}
+		if err := columns(r, st.Columns, nil); err != nil {
+			return err
+		}
+		r.Key = nil
+		r.Columns = r.Columns[:len(st.Columns)]
+		d.put(r)
+	case *ast.CreateView:
+		p := d.planner()
+		b, err := p.Bind(st.Query, nil)
+		if err != nil {
+			return err
+		}
+		r := &catalog.Relation{Name: last(st.Name), Kind: catalog.View, Query: st.QueryText}
+		for i, c := range b.Columns {
+			name := c.Name
+			if i < len(st.Columns) {
+				name = st.Columns[i]
+			}
+			r.Columns = append(r.Columns, catalog.Column{Name: name, Type: c.Type})
+		}
+		if st.Materialized {
+			r.Kind = catalog.MatView
+			s, err := p.Stream(b, planner.StreamOptions{Parallelism: 1})
+			if err != nil {
+				return err
+			}
+			r.AppendOnly = s.AppendOnly
+			for _, c := range s.Columns[len(r.Columns):] {
+				r.Columns = append(r.Columns, catalog.Column{Name: c.Name, Type: c.Type, Hidden: true})
+			}
+			for _, k := range s.Key {
+				r.Key = append(r.Key, catalog.SortColumn{Col: k.Col})
+			}
+		}
+		d.put(r)
+	default:
+		return fmt.Errorf("test DDL: %T", st)
+	}
+	return nil
+}
+
+func last(n ast.Name) string { return n.Parts[len(n.Parts)-1] }
+
+func columns(r *catalog.Relation, cols []ast.ColumnDef, cons []ast.TableConstraint) error {
+	var pk []int
+	unique := func(cols []int, primary bool) {
+		name := r.Name
+		for _, c := range cols {
+			name += "_" + r.Columns[c].Name
+		}
+		name += "_key"
+		if primary {
+			name = r.Name + "_pkey"
+			pk = cols
+			r.PrimaryKey = name
+		}
+		r.Uniques = append(r.Uniques, catalog.Unique{Name: name, Columns: cols, Primary: primary})
+	}
+	for i, c := range cols {
+		t, err := planner.Type(c.Type)
+		if err != nil {
+			return err
+		}
+		col := catalog.Column{Name: c.Name, Type: t}
+		r.Columns = append(r.Columns, col)
+		for _, k := range c.Constraints {
+			switch k.Kind {
+			case ast.ConNotNull:
+				r.Columns[i].NotNull = true
+			case ast.ConDefault:
+				r.Columns[i].Default = k.ExprText
+			case ast.ConGenerated:
+				r.Columns[i].Default, r.Columns[i].Generated = k.ExprText, true
+			case ast.ConIdentity:
+				r.Columns[i].Identity = "by default"
+				if k.Always {
+					r.Columns[i].Identity = "always"
+				}
+			case ast.ConPrimaryKey:
+				r.Columns[i].NotNull = true
+				unique([]int{i}, true)
+			case ast.ConUnique:
+				unique([]int{i}, false)
+			case ast.ConCheck:
+				r.Checks = append(r.Checks, catalog.Check{Name: r.Name + "_" + c.Name + "_check", Expr: k.ExprText})
+			}
+		}
+	}
+	for _, k := range cons {
+		var ords []int
+		for _, n := range k.Columns {
+			ords = append(ords, r.ColumnIndex(n))
+		}
+		switch k.Kind {
+		case ast.ConPrimaryKey:
+			for _, o := range ords {
+				r.Columns[o].NotNull = true
+			}
+			unique(ords, true)
+		case ast.ConUnique:
+			unique(ords, false)
+		case ast.ConCheck:
+			r.Checks = append(r.Checks, catalog.Check{Name: r.Name + "_check", Expr: k.ExprText})
+		}
+	}
+	if pk == nil {
+		r.Columns = append(r.Columns, catalog.Column{Name: "_row_id", Type: types.T(types.Int8), Hidden: true, NotNull: true})
+		pk = []int{len(r.Columns) - 1}
+	}
+	for _, c := range pk {
+		r.Key = append(r.Key, catalog.SortColumn{Col: c})
+	}
+	return nil
+}
+
+func errText(err error, sql string) string {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return "ERROR (no SQLSTATE): " + err.Error() + "\n"
+	}
+	s := fmt.Sprintf("ERROR %s: %s\n", e.Code, e.Message)
+	if e.Pos >= 0 && e.Pos <= len(sql) {
+		rest := sql[e.Pos:]
+		if i := strings.IndexByte(rest, '\n'); i >= 0 {
+			rest = rest[:i]
+		}
+		if len(rest) > 30 {
+			rest = rest[:30]
+		}
+		s += "AT: " + rest + "\n"
+	}
+	if e.Detail != "" {
+		s += "DETAIL: " + e.Detail + "\n"
+	}
+	if e.Hint != "" {
+		s += "HINT: " + e.Hint + "\n"
+	}
+	return s
+}
+
+// TestPlans runs the files in testdata: ddl fills the catalog; bind shows the plan as bound, unnest without
+// subqueries, opt after all rules, batch and stream what is executed, columns the
+// result columns and parameters.
+func TestPlans(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		d := newDB()
+		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+			out, err := d.run(td)
+			if err != nil {
+				return errText(err, td.Input)
+			}
+			return out
+		})
+	})
+}
+
+func (d *db) run(td *datadriven.TestData) (string, error) {
+	if td.Cmd == "ddl" {
+		if err := d.ddl(td.Input); err != nil {
+			return "", err
+		}
+		return "ok\n", nil
+	}
+	stmts, err := parse.Parse(td.Input)
+	if err != nil {
+		return "", err
+	}
+	p := d.planner()
+	var out strings.Builder
+	for _, s := range stmts {
+		b, err := p.Bind(s.AST, nil)
+		if err != nil {
+			return "", err
+		}
+		switch td.Cmd {
+		case "bind", "unnest", "opt":
+			text, err := p.Stage(b, td.Cmd)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(text)
+		case "batch":
+			x, err := p.Batch(b)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(x.Explain())
+		case "dml":
+			x, err := p.DML(b)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(x.Explain())
+			out.WriteString(dmlText(b, x))
+		case "stream", "sink":
+			o := planner.StreamOptions{Parallelism: 1, Sink: td.Cmd == "sink"}
+			for _, a := range td.CmdArgs {
+				if a.Key == "parallelism" {
+					fmt.Sscan(a.Vals[0], &o.Parallelism)
+				}
+			}
+			x, err := p.Stream(b, o)
+			if err != nil {
+				return "", err
+			}
+			out.WriteString(x.Explain())
+			var hidden []string
+			for _, c := range x.Columns {
+				if c.Hidden {
+					hidden = append(hidden, c.Name)
+				}
+			}
+			if len(hidden) > 0 {
+				fmt.Fprintf(&out, "hidden: %s\n", strings.Join(hidden, ", "))
+			}
+		case "columns":
+			for _, c := range b.Columns {
+				fmt.Fprintf(&out, "%s %s", c.Name, c.Type)
+				if c.Rel != nil {
+					fmt.Fprintf(&out, " (%s.%s)", c.Rel.Name, c.Rel.Columns[c.Ord].Name)
+				}
+				out.WriteString("\n")
+			}
+			for i, t := range b.ParamTypes {
+				fmt.Fprintf(&out, "$%d %s\n", i+1, t)
+			}
+		default:
+			return "", fmt.Errorf("unknown command %s", td.Cmd)
+		}
+	}
+	return out.String(), nil
+}
+
+// dmlText shows the parts of a DML plan that EXPLAIN does not.
+func dmlText(b *planner.Bound, d *plan.DML) string {
+	var out strings.Builder
+	name := func(c *scalar.Column) string { return fmt.Sprintf("%s@%d", c.Name, c.Index) }
+	text := func(e scalar.Expr) string { return sqltext.Expr(e, name, nil) }
+	if len(d.Auto) > 0 {
+		fmt.Fprintf(&out, "auto: %v\n", d.Auto)
+	}
+	if c := d.Conflict; c != nil {
+		for _, a := range c.Set {
+			fmt.Fprintf(&out, "set %s = %s\n", d.Target.Columns[a.Col].Name, text(a.Expr))
+		}
+		if c.Where != nil {
+			fmt.Fprintf(&out, "where %s\n", text(c.Where))
+		}
+	}
+	for _, c := range d.Checks {
+		fmt.Fprintf(&out, "check %s: %s\n", c.Name, text(c.Expr))
+	}
+	for _, g := range d.Generated {
+		fmt.Fprintf(&out, "generated %s: %s\n", d.Target.Columns[g.Col].Name, text(g.Expr))
+	}
+	for i, e := range d.Returning {
+		fmt.Fprintf(&out, "returning %s: %s\n", b.Columns[i].Name, text(e))
+	}
+	return out.String()
+}
