@@ -126,7 +126,7 @@ like(text,text) bool fail
 like(bytea,bytea) bool fail
 notlike(text,text) bool fail
 notlike(bytea,bytea) bool fail
-like_escape(text,text) text fail
+[text bytea] like_escape(@,@) @ fail
 similar_escape(text,text) text null fail
 similar_to_escape(text) text fail
 similar_to_escape(text,text) text fail

@@ -7,7 +7,9 @@ import (
 
 // bindPoly finds what AnyElement stands for in a call (AnyArray is the array of it). The zero Type
 // means that the signature is not polymorphic.
-func (r *Registry) bindPoly(c *candidate, args []types.Type) (types.Type, error) {
+//
+// If all arguments are of unknown type that is an error only when the call was chosen (final).
+func (r *Registry) bindPoly(c *candidate, args []types.Type, final bool) (types.Type, error) {
 	var elem types.Type
 	bound, poly, array := false, isPoly(c.fn.Ret), c.fn.Ret.Kind == types.AnyArray
 	var compat []types.Type
@@ -52,6 +54,9 @@ func (r *Registry) bindPoly(c *candidate, args []types.Type) (types.Type, error)
 			return types.Type{}, err
 		}
 		elem, bound = base(t), true
+	}
+	if !bound && !final {
+		return types.Type{}, nil
 	}
 	if !bound {
 		return types.Type{}, sqlerr.Newf(sqlerr.DatatypeMismatch,

@@ -409,7 +409,7 @@ func (r *Registry) accepts(c *candidate, args []types.Type) bool {
 		}
 	}
 	if poly {
-		_, err := r.bindPoly(c, args)
+		_, err := r.bindPoly(c, args, false)
 		return err == nil
 	}
 	return true
@@ -417,7 +417,7 @@ func (r *Registry) accepts(c *candidate, args []types.Type) bool {
 
 // finish resolves the polymorphic types of the chosen candidate.
 func (r *Registry) finish(c *candidate, args []types.Type) (Resolution, error) {
-	elem, err := r.bindPoly(c, args)
+	elem, err := r.bindPoly(c, args, true)
 	if err != nil {
 		return Resolution{}, err
 	}
