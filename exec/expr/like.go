@@ -329,6 +329,7 @@ func addLikeKernels(t table) {
 	t.add("like(bytea,bytea)", likeFactory(likeMode{bytes: true}))
 	t.add("notlike(bytea,bytea)", likeFactory(likeMode{not: true, bytes: true}))
 	t.add("like_escape(text,text)", binaryErr(likeEscape))
+	t.add("like_escape(bytea,bytea)", binaryErr(likeEscape))
 }
 
 // cache keeps what was made of the last strings. It belongs to one node.
