@@ -136,7 +136,7 @@ func (p *parser) skipRest() {
 				p.unexpected()
 			}
 			return
-		case t.Kind == lex.Err:
+		case t.Kind == lex.Err, t.Kind == lex.Self && !strings.Contains(" , ( ) [ ] . ; : + - * / % ^ < > = :: .. := <= >= <> => ", " "+t.Text+" "):
 			p.unexpected()
 			return
 		case isSelf(t, "("):
