@@ -9,16 +9,16 @@ import (
 	"github.com/weirdb/weir/sql/types"
 )
 
-// HopConfig configures Hop. Size, Slide and Offset are microseconds (whole days if the time column is
-// a date).
+// HopConfig configures Hop. Size, Slide and Offset are microseconds, whole days if the time
+// column is a date.
 type HopConfig struct {
 	In                  []types.Type
 	TimeCol             int
 	Size, Slide, Offset int64
 }
 
-// Hop assigns rows to windows of Size that begin every Slide; with Slide = Size (tumble) each row
-// is in exactly one.
+// Hop assigns rows to windows of Size that begin every Slide, counted from 1970-01-01 00:00 plus
+// Offset; with Slide = Size (tumble) each row is in exactly one.
 //
 //	In:      one port, any changelog.
 //	Out:     the input columns, window_start, window_end; a row for each window that holds the
@@ -57,6 +57,12 @@ func NewHop(cfg HopConfig) (*Hop, error) {
 	if cfg.Size <= 0 || cfg.Slide <= 0 {
 		return nil, fmt.Errorf("Hop: size %d, slide %d", cfg.Size, cfg.Slide)
 	}
+	// Windows are aligned to 1970, as elsewhere; times count from 2000.
+	epoch := int64(-946_684_800_000_000)
+	if t.Kind == types.Date {
+		epoch = -10957
+	}
+	cfg.Offset = (cfg.Offset%cfg.Slide + epoch%cfg.Slide) % cfg.Slide
 	h := &Hop{cfg: cfg, start: vec.NewVector(t, 0), end: vec.NewVector(t, 0)}
 	h.schema = append(append(h.schema, cfg.In...), t, t)
 	h.outc = vec.NewChunk(h.schema, 0)
