@@ -42,6 +42,17 @@ func (s *Store) Latest() (*Snapshot, error) {
 	return s.pin(s.completed), nil
 }
 
+// Oldest gives the oldest epoch that somebody may still read: the smallest that is pinned, or the
+// completed one.
+func (s *Store) Oldest() Epoch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pinned) > 0 {
+		return min(s.pinned[0], s.completed)
+	}
+	return s.completed
+}
+
 func (s *Store) pin(epoch Epoch) *Snapshot {
 	s.pins[epoch]++
 	if s.pins[epoch] == 1 {

@@ -42,6 +42,7 @@ func (a *actor) run() {
 		if a.chain != nil {
 			a.chain.close()
 		}
+		a.rt.ended(a)
 	}()
 	var err error
 	if a.frag.Source != nil {
@@ -60,8 +61,8 @@ func (a *actor) runGate() error {
 		if err != nil {
 			return err
 		}
-		a.chain, err = newChain(root, len(a.frag.Inputs), a.disp, a.context)
-		if err != nil {
+		a.chain = &chain{}
+		if err := a.chain.open(root, len(a.frag.Inputs), a.disp, a.context); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
@@ -70,6 +71,9 @@ type TableBackfillConfig struct {
 	Complete bool
 	// RequestBarrier asks for a barrier soon.
 	RequestBarrier func()
+	// Portion is how many rows are read between the first two barriers, and MaxPortion between any
+	// two; 0 means the usual number.
+	Portion, MaxPortion int
 }
 
 var (
@@ -79,7 +83,13 @@ var (
 
 // NewTableBackfill makes a TableBackfill.
 func NewTableBackfill(cfg TableBackfillConfig) *TableBackfill {
-	return &TableBackfill{TableBackfillConfig: cfg, done: cfg.Complete, portion: backfillPortion}
+	if cfg.Portion <= 0 {
+		cfg.Portion = backfillPortion
+	}
+	if cfg.MaxPortion <= 0 {
+		cfg.MaxPortion = max(cfg.Portion, backfillMax)
+	}
+	return &TableBackfill{TableBackfillConfig: cfg, done: cfg.Complete, portion: cfg.Portion}
 }
 
 // Schema is the input's.
@@ -116,8 +126,13 @@ func (b *TableBackfill) Chunk(_ int, c *vec.Chunk) error {
 	return b.out.Chunk(b.pass)
 }
 
-// Watermark passes.
-func (b *TableBackfill) Watermark(_ int, w exec.Watermark) error { return b.out.Watermark(w) }
+// Watermark passes once the backfill is done: what is still to be read may be below it.
+func (b *TableBackfill) Watermark(_ int, w exec.Watermark) error {
+	if b.done {
+		return b.out.Watermark(w)
+	}
+	return nil
+}
 
 // Barrier forwards the barrier and pins the version of its epoch for AfterBarrier.
 func (b *TableBackfill) Barrier(br exec.Barrier) error {
@@ -175,7 +190,7 @@ func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	b.portion = min(2*b.portion, backfillMax)
+	b.portion = min(2*b.portion, b.MaxPortion)
 	if b.pos == nil {
 		b.pos = []byte{}
 	}
@@ -253,6 +268,9 @@ type SourceBackfillConfig struct {
 	Progress       Progress
 	Complete       bool
 	RequestBarrier func()
+	// Portion is how many rows of a split are read between the first two barriers; 0 means the usual
+	// number. It doubles without bound.
+	Portion int64
 }
 
 var (
@@ -262,7 +280,10 @@ var (
 
 // NewSourceBackfill makes a SourceBackfill.
 func NewSourceBackfill(cfg SourceBackfillConfig) *SourceBackfill {
-	return &SourceBackfill{SourceBackfillConfig: cfg, done: cfg.Complete, portion: backfillPortion}
+	if cfg.Portion <= 0 {
+		cfg.Portion = backfillPortion
+	}
+	return &SourceBackfill{SourceBackfillConfig: cfg, done: cfg.Complete, portion: cfg.Portion}
 }
 
 // Schema is the chosen columns.
@@ -327,7 +348,9 @@ func (b *SourceBackfill) AfterBarrier(br exec.Barrier) error {
 		}
 		reached = reached && ok
 	}
-	b.portion *= 2
+	if b.portion < math.MaxInt64/2 {
+		b.portion *= 2
+	}
 	if reached {
 		b.done = true
 		b.Close()

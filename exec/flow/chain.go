@@ -66,24 +66,26 @@ func (l *link) Barrier(b exec.Barrier) error {
 	return l.op.Barrier(b)
 }
 
-// newChain opens the operators of a tree, consumers first, and gives its entries.
-func newChain(root *Node, inputs int, out exec.Output, context func(name string) *exec.Context) (*chain, error) {
-	c := &chain{entries: make([]exec.Output, inputs)}
+// open opens the operators of a tree, consumers first. What was opened is closed by close, also after
+// an error.
+func (c *chain) open(root *Node, inputs int, out exec.Output, context func(name string) *exec.Context) error {
+	c.entries = make([]exec.Output, inputs)
 	if err := c.wire(root, out, context); err != nil {
-		c.close()
-		return nil, err
+		return err
 	}
 	for i, e := range c.entries {
 		if e == nil {
-			c.close()
-			return nil, fmt.Errorf("flow: input %d has no leaf", i)
+			return fmt.Errorf("flow: input %d has no leaf", i)
 		}
 	}
-	return c, nil
+	return nil
 }
 
 func (c *chain) wire(n *Node, out exec.Output, context func(string) *exec.Context) error {
 	if n.Op == nil {
+		if n.Input < 0 || n.Input >= len(c.entries) {
+			return fmt.Errorf("flow: a leaf for input %d of %d", n.Input, len(c.entries))
+		}
 		if c.entries[n.Input] != nil {
 			return fmt.Errorf("flow: input %d has two leaves", n.Input)
 		}

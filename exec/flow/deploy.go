@@ -2,16 +2,21 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/sql/types"
 	"github.com/weirdb/weir/storage"
 )
 
+var errNotStarted = errors.New("flow: the runtime was not started")
+
 // Deploy adds jobs to the graph with one barrier, and gives the epoch of it: the jobs see every change
-// after that epoch. Before Start there is no barrier yet: the jobs begin with the first one.
-// What save holds is part of the checkpoint of that barrier.
+// after that epoch. What save holds is part of the checkpoint of that barrier. The graph is as it was
+// if there is an error, and the jobs run if there is none: a change cannot be cancelled once its
+// barrier is asked for, so ctx is looked at before that only.
 func (r *Runtime) Deploy(ctx context.Context, save Save, jobs ...*Job) (storage.Epoch, error) {
 	r.graph.Lock()
 	defer r.graph.Unlock()
@@ -19,46 +24,81 @@ func (r *Runtime) Deploy(ctx context.Context, save Save, jobs ...*Job) (storage.
 	var added []JobID
 	for _, j := range jobs {
 		if err := r.build(j, m); err != nil {
-			for _, id := range added {
-				r.setJob(id, nil)
-			}
+			r.withdraw(added)
 			return 0, err
 		}
 		added = append(added, j.ID)
 	}
 	e, err := r.mutate(ctx, m, !save.empty())
 	if err != nil {
-		for _, id := range added {
-			r.setJob(id, nil)
-		}
+		r.withdraw(added)
 	}
 	return e, err
 }
 
+func (r *Runtime) withdraw(ids []JobID) {
+	for _, id := range ids {
+		r.setJob(id, nil)
+	}
+}
+
 // Remove takes jobs out of the graph with one barrier, whose epoch is the last that they take part in.
+// Jobs that read from them must be among them. Ids that are not deployed are left out, but what save
+// holds is saved in any case. As for Deploy, ctx is looked at before the change only.
 func (r *Runtime) Remove(ctx context.Context, save Save, ids ...JobID) (storage.Epoch, error) {
 	r.graph.Lock()
 	defer r.graph.Unlock()
 	m := &Mutation{
-		remove: map[ActorID]bool{}, removeEdges: map[edgeID]bool{}, save: save,
+		remove: map[ActorID]*actor{}, removeEdges: map[edgeID]bool{}, save: save,
 		injected: make(chan storage.Epoch, 1),
 	}
+	if err := r.removable(ids); err != nil {
+		return 0, err
+	}
+	removed := map[JobID]*deployed{}
 	for _, id := range ids {
 		d := r.job(id)
 		if d == nil {
 			continue
 		}
+		removed[id] = d
 		r.setJob(id, nil)
 		for _, as := range d.actors {
 			for _, a := range as {
-				m.remove[a.id] = true
+				m.remove[a.id] = a
 			}
 		}
 		for _, e := range d.edges {
 			m.removeEdges[e] = true
 		}
 	}
-	return r.mutate(ctx, m, !save.empty())
+	e, err := r.mutate(ctx, m, !save.empty())
+	if err != nil {
+		for id, d := range removed {
+			r.setJob(id, d)
+		}
+	}
+	return e, err
+}
+
+// removable checks that no other job reads from the ones to be removed: it would wait for their
+// barriers for ever.
+func (r *Runtime) removable(ids []JobID) error {
+	r.jobsMu.RLock()
+	defer r.jobsMu.RUnlock()
+	for id, d := range r.jobs {
+		if slices.Contains(ids, id) {
+			continue
+		}
+		for _, f := range d.job.Fragments {
+			for _, in := range f.Inputs {
+				if slices.Contains(ids, in.Job) {
+					return fmt.Errorf("flow: job %d cannot be removed: job %s reads from it", in.Job, d.job.Name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Save makes a checkpoint that contains save, without changing the graph, and awaits it.
@@ -79,6 +119,12 @@ func (r *Runtime) Has(id JobID) bool { return r.job(id) != nil }
 // mutate sends the mutation and awaits the injection of its barrier, which does not depend on the
 // state of the graph unless too many barriers are in flight.
 func (r *Runtime) mutate(ctx context.Context, m *Mutation, ckpt bool) (storage.Epoch, error) {
+	if r.driver() == nil {
+		return 0, errNotStarted
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	msg := checkpoint.Mutate{Mutation: m, Checkpoint: ckpt}
 	for _, a := range m.start {
 		msg.Add = append(msg.Add, a.id)
@@ -101,20 +147,23 @@ func (r *Runtime) build(j *Job, m *Mutation) error {
 		return fmt.Errorf("flow: job %d is deployed already", j.ID)
 	}
 	d := &deployed{job: j}
-	r.setJob(j.ID, d)
 	for _, f := range j.Fragments {
 		if err := r.buildFragment(d, f, m); err != nil {
-			r.setJob(j.ID, nil)
 			return fmt.Errorf("flow: job %s: fragment %d: %w", j.Name, f.ID, err)
 		}
 	}
+	// Only now can others see it: it does not change any more.
+	r.setJob(j.ID, d)
 	return nil
 }
 
 func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 	producers := make([][]*actor, len(f.Inputs))
 	for i, in := range f.Inputs {
-		up := r.job(in.Job)
+		up := d
+		if in.Job != d.job.ID {
+			up = r.job(in.Job)
+		}
 		if up == nil {
 			return fmt.Errorf("producer job %d is not running", in.Job)
 		}
@@ -122,8 +171,8 @@ func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 		if k < 0 {
 			k = len(up.actors) - 1
 		}
-		if k >= len(up.actors) {
-			return fmt.Errorf("producer job %d has no fragment %d", in.Job, k)
+		if k < 0 || k >= len(up.actors) {
+			return fmt.Errorf("producer job %d has no fragment %d", in.Job, in.Fragment)
 		}
 		producers[i] = up.actors[k]
 	}

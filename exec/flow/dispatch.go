@@ -46,10 +46,15 @@ type edge struct {
 	// owner and input say which input of which fragment the edge leads to.
 	owner *Fragment
 	input int
-	pool  *parcelPool
+	// pool has the parcels for copies, views those that show columns of a parcel.
+	pool, views *parcelPool
+	view        vec.Chunk
 	// row numbers by target, for ToHash
 	sels [][]int32
 }
+
+// idleParcels is how many parcels an edge keeps for each consumer: as many as are usually under way.
+const idleParcels = 6
 
 // dispatcher is the output of an actor: it copies what the operators produce to the consumers.
 type dispatcher struct {
@@ -72,7 +77,8 @@ func (e *edge) init(ts []types.Type, size int) {
 			sent[i] = ts[c]
 		}
 	}
-	e.pool = newParcelPool(sent, size)
+	e.pool = newParcelPool(sent, size, idleParcels*len(e.targets))
+	e.views = newViewPool(idleParcels * len(e.targets))
 	e.sels = make([][]int32, len(e.targets))
 }
 
@@ -91,18 +97,20 @@ func (d *dispatcher) Chunk(c *vec.Chunk) error {
 
 func (d *dispatcher) send(e *edge, c *vec.Chunk) error {
 	src := c
-	var view vec.Chunk
 	if e.cols != nil {
-		view.View(c, e.cols)
-		src = &view
+		e.view.View(c, e.cols)
+		src = &e.view
 	}
-	if e.dist.Kind == ToHash && len(e.targets) > 1 {
+	if e.partitions() {
 		return d.partition(e, c, src)
 	}
 	p := e.pool.get()
 	p.chunk.AppendRange(src, 0, src.Len())
 	return e.post(p)
 }
+
+// partitions tells whether rows have to be separated by consumer.
+func (e *edge) partitions() bool { return e.dist.Kind == ToHash && len(e.targets) > 1 }
 
 // post sends one parcel to the target or targets.
 func (e *edge) post(p *parcel) error {
@@ -151,7 +159,7 @@ func (d *dispatcher) own(p *parcel) error {
 		return nil
 	}
 	for _, e := range d.edges {
-		if e.dist.Kind == ToHash && len(e.targets) > 1 {
+		if e.partitions() {
 			if err := d.send(e, p.chunk); err != nil {
 				return err
 			}
@@ -159,7 +167,7 @@ func (d *dispatcher) own(p *parcel) error {
 		}
 		q := p
 		if e.cols != nil {
-			q = p.project(e.cols)
+			q = e.views.show(p, e.cols)
 		} else {
 			p.refs.Add(1)
 		}
@@ -229,4 +237,31 @@ func (d *dispatcher) Barrier(b exec.Barrier) error {
 		d.onChange()
 	}
 	return nil
+}
+
+// needed lists the columns that some edge sends or hashes.
+func (d *dispatcher) needed() []int {
+	want := make([]bool, len(d.types))
+	for _, e := range d.edges {
+		if e.cols == nil {
+			for i := range want {
+				want[i] = true
+			}
+		}
+		for _, c := range e.cols {
+			want[c] = true
+		}
+		if e.dist.Kind == ToHash {
+			for _, c := range e.dist.Cols {
+				want[c] = true
+			}
+		}
+	}
+	cols := []int{}
+	for i, w := range want {
+		if w {
+			cols = append(cols, i)
+		}
+	}
+	return cols
 }

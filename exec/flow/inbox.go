@@ -33,6 +33,9 @@ type inbox struct {
 	closed bool
 }
 
+// maxSpare bounds the messages for which an inbox keeps memory.
+const maxSpare = 1 << 10
+
 func newInbox(slots, limit int) *inbox {
 	b := &inbox{wake: make(chan struct{}, 1), queued: make([]int, slots), limit: limit}
 	b.notFull.L = &b.mu
@@ -82,6 +85,10 @@ func (b *inbox) take() ([]message, error) {
 	clear(b.spare)
 	b.queue = b.spare[:0]
 	b.spare = ms
+	if cap(ms) > maxSpare {
+		// A burst of writes: its memory is not kept.
+		b.spare = nil
+	}
 	return ms, nil
 }
 

@@ -14,38 +14,40 @@ type parcel struct {
 	chunk *vec.Chunk
 	refs  atomic.Int32
 	pool  *parcelPool
-	// view: the columns belong to lender, which is released with this parcel.
-	view   bool
+	// lender owns the columns of a view; it is released with it.
 	lender *parcel
 }
 
 func (p *parcel) release() {
-	if p.refs.Add(-1) == 0 {
-		if p.lender != nil {
-			p.lender.release()
-			p.lender = nil
-		}
-		if p.pool != nil {
-			p.pool.give(p)
-		}
+	if p.refs.Add(-1) > 0 {
+		return
+	}
+	lender := p.lender
+	p.lender = nil
+	if p.pool != nil {
+		p.pool.give(p)
+	}
+	if lender != nil {
+		lender.release()
 	}
 }
 
-// parcelPool keeps empty parcels of one schema for reuse. Chunks that grew beyond the usual size are
-// left to the garbage collector.
+// parcelPool keeps parcels for reuse: empty ones of one schema, or views.
 type parcelPool struct {
 	types []types.Type
 	size  int
-	mu    sync.Mutex
-	free  []*parcel
+	views bool
+	// keep bounds the idle parcels.
+	keep int
+	mu   sync.Mutex
+	free []*parcel
 }
 
-// maxFree bounds the idle parcels of a pool.
-const maxFree = 16
-
-func newParcelPool(ts []types.Type, size int) *parcelPool {
-	return &parcelPool{types: ts, size: size}
+func newParcelPool(ts []types.Type, size, keep int) *parcelPool {
+	return &parcelPool{types: ts, size: size, keep: keep}
 }
+
+func newViewPool(keep int) *parcelPool { return &parcelPool{views: true, keep: keep} }
 
 // get gives an empty parcel with one reference.
 func (pp *parcelPool) get() *parcel {
@@ -58,27 +60,35 @@ func (pp *parcelPool) get() *parcel {
 		return p
 	}
 	pp.mu.Unlock()
-	p := &parcel{pool: pp, chunk: vec.NewChunk(pp.types, pp.size)}
+	p := &parcel{pool: pp}
+	if pp.views {
+		p.chunk = &vec.Chunk{}
+	} else {
+		p.chunk = vec.NewChunk(pp.types, pp.size)
+	}
 	p.refs.Store(1)
 	return p
 }
 
-// view gives a parcel that shows the columns cols of p and keeps p alive.
-func (p *parcel) project(cols []int) *parcel {
-	v := &parcel{chunk: &vec.Chunk{}, lender: p}
+// show gives a parcel that shows the columns cols of p and keeps p alive.
+func (pp *parcelPool) show(p *parcel, cols []int) *parcel {
+	v := pp.get()
 	v.chunk.View(p.chunk, cols)
+	v.lender = p
 	p.refs.Add(1)
-	v.refs.Store(1)
 	return v
 }
 
+// give takes a parcel back. Chunks that grew beyond the usual size are left to the garbage collector.
 func (pp *parcelPool) give(p *parcel) {
-	if p.chunk.Len() > 4*pp.size {
-		return
+	if !pp.views {
+		if p.chunk.Len() > 4*pp.size {
+			return
+		}
+		p.chunk.Reset()
 	}
-	p.chunk.Reset()
 	pp.mu.Lock()
-	if len(pp.free) < maxFree {
+	if len(pp.free) < pp.keep {
 		pp.free = append(pp.free, p)
 	}
 	pp.mu.Unlock()

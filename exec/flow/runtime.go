@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,7 @@ type Job struct {
 	Name string
 	// Fragments in topological order; consumers in other jobs attach to the last one.
 	Fragments []*Fragment
-	// StateID gives the table id of an operator's state by its full name.
+	// StateID gives the table id of an operator's state by its full name. Actors call it at the same time.
 	StateID func(name string) storage.TableID
 	// RowError takes the errors of expressions on rows; see exec.Context.
 	RowError func(err error) error
@@ -65,14 +66,14 @@ type edgeID uint64
 // Mutation is the change of the graph that a barrier carries. It is made by Deploy and Remove.
 type Mutation struct {
 	start       []*actor
-	remove      map[ActorID]bool
+	remove      map[ActorID]*actor
 	addEdges    map[ActorID][]*edge
 	removeEdges map[edgeID]bool
 	save        Save
 	injected    chan storage.Epoch // capacity 1
 }
 
-func (m *Mutation) removes(a ActorID) bool { return m != nil && m.remove[a] }
+func (m *Mutation) removes(a ActorID) bool { return m != nil && m.remove[a] != nil }
 
 // Save is what goes into the checkpoint of a mutation's barrier besides operator state.
 type Save struct {
@@ -102,8 +103,9 @@ type Config struct {
 	Clock        checkpoint.Clock
 	// LogPos is the position in the log that the restored checkpoint covers.
 	LogPos storage.LogPos
-	// Failed is called once, when a job has failed, and must not block: every actor is then told to
-	// stop, and the owner recovers with a new Runtime.
+	// Failed is called at most once, when a job or the store has failed, and must not block: every
+	// actor is then told to stop, and the owner calls Stop and recovers with a new Runtime. What
+	// goes wrong after Stop or the end of the runtime's context is not reported.
 	Failed func(Failure)
 }
 
@@ -132,9 +134,11 @@ type Runtime struct {
 	logPos  storage.LogPos
 	roots   []*actor
 	tables  map[JobID]*actor
-	live    map[ActorID]*actor
-	saves   []epochSave
-	logAt   []epochLog
+	// live are the actors whose goroutines run.
+	live map[ActorID]*actor
+	// saves and logAt are what checkpoints that are not committed yet must contain, oldest first.
+	saves []epochSave
+	logAt []epochLog
 
 	failOnce sync.Once
 	stopped  atomic.Bool
@@ -159,7 +163,7 @@ type deployed struct {
 	sources *positions // of a source job
 }
 
-// NewRuntime makes a runtime that continues after the store's checkpoint. Deploy jobs, then Start.
+// NewRuntime makes a runtime that continues after the store's checkpoint. Start it, then deploy jobs.
 func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	if cfg.ChunkSize == 0 {
 		cfg.ChunkSize = vec.ChunkSize
@@ -197,8 +201,8 @@ func (r *Runtime) setJob(id JobID, d *deployed) {
 
 func (r *Runtime) driver() *checkpoint.Driver { return r.drv.Load() }
 
-// Start begins with the jobs that were deployed so far and injects the first barrier, which every
-// operator sees before any input. Events are the owner's; the runtime adds what the store needs.
+// Start starts the coordinator; everything else is possible only afterwards. Events are the owner's; the
+// runtime adds what the store needs.
 func (r *Runtime) Start(ev checkpoint.Events) {
 	r.graph.Lock()
 	defer r.graph.Unlock()
@@ -234,7 +238,7 @@ func (r *Runtime) halt() {
 }
 
 func (r *Runtime) fail(a *actor, err error) {
-	if r.stopped.Load() && errors.Is(err, context.Canceled) {
+	if r.stopped.Load() || r.ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return
 	}
 	r.failOnce.Do(func() {
@@ -248,6 +252,13 @@ func (r *Runtime) fail(a *actor, err error) {
 		}
 		r.halt()
 	})
+}
+
+// ended forgets an actor whose goroutine is about to end.
+func (r *Runtime) ended(a *actor) {
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	delete(r.live, a.id)
 }
 
 func (r *Runtime) inputArrived() {
@@ -289,6 +300,7 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 			r.saves = append(r.saves, epochSave{epoch, m.save})
 		}
 	}
+	// Arrangements do not depend on each other, so the order is of no consequence.
 	for _, a := range r.tables {
 		for _, t := range a.frag.Table {
 			t.Seal(epoch, ckpt)
@@ -299,15 +311,9 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 		_ = a.in.put(message{barrier: &b})
 	}
 	if m != nil && len(m.remove) > 0 {
-		kept := r.roots[:0]
-		for _, a := range r.roots {
-			if !m.remove[a.id] {
-				kept = append(kept, a)
-			}
-		}
-		r.roots = kept
-		for id := range m.remove {
-			if a := r.live[id]; a != nil && a.frag.Table != nil {
+		r.roots = slices.DeleteFunc(r.roots, func(a *actor) bool { return m.removes(a.id) })
+		for _, a := range m.remove {
+			if a.frag.Table != nil {
 				delete(r.tables, a.job.job.ID)
 			}
 		}
@@ -330,14 +336,16 @@ type TableWrite struct {
 }
 
 // Write puts durable writes into the open epoch, in order; pos is the log position of the last one.
-// The table must exist. It never waits for the dataflow; see AwaitRoom.
+// It never waits for the dataflow; see Backlog. A write to a table that is not running is left out and
+// gives an error, once all others are done: they are durable, and a recovery would do them too.
 func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
+	var missing error
 	r.inject.Lock()
 	for _, w := range ws {
 		a := r.tables[w.Job]
 		if a == nil {
-			r.inject.Unlock()
-			return fmt.Errorf("flow: write to table %d, which is not running", w.Job)
+			missing = errors.Join(missing, fmt.Errorf("flow: write to table %d, which is not running", w.Job))
+			continue
 		}
 		for i, cs := range w.Changes {
 			a.frag.Table[i].Apply(cs)
@@ -355,7 +363,7 @@ func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 	r.written = r.open
 	r.inject.Unlock()
 	r.inputArrived()
-	return nil
+	return missing
 }
 
 // Backlog is the number of chunks that wait at the input of a table, for back-pressure on writers.
@@ -440,12 +448,16 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []any)
 	r.inject.Unlock()
 	start := time.Now()
 	if err := r.cfg.Store.Commit(ctx, commit); err != nil {
+		if errors.Is(err, storage.ErrFailed) {
+			// Trying again cannot help: the store must be opened again, and that is recovery.
+			r.fail(nil, err)
+		}
 		return err
 	}
 	r.cfg.Logger.Debug("checkpoint committed", "epoch", epoch, "duration", time.Since(start))
 	r.inject.Lock()
-	r.saves = r.saves[saves:]
-	r.logAt = r.logAt[logs:]
+	r.saves = slices.Delete(r.saves, 0, saves)
+	r.logAt = slices.Delete(r.logAt, 0, logs)
 	r.inject.Unlock()
 	return nil
 }
