@@ -139,6 +139,9 @@ func parseDef(kind Kind, line string) *Func {
 			f.Outs = append(f.Outs, Out{name, typ(t)})
 		}
 		f.Ret, rest = types.T(types.Record), flags
+		if len(f.Outs) == 1 {
+			f.Ret = f.Outs[0].Type
+		}
 	} else {
 		ret, flags, _ := strings.Cut(rest, " ")
 		f.Ret, rest = typ(ret), flags

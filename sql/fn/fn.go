@@ -43,7 +43,7 @@ type Func struct {
 	// Variadic: the last of Args repeats, as its element type (Any repeats as itself).
 	Variadic bool
 	// Ret is the declared result type (AnyElement and AnyArray are resolved per call). For a
-	// Table function it is the type of the column, or Record if Outs has the columns.
+	// Table function it is the type of the only column, or Record if Outs has several.
 	Ret        types.Type
 	Strict     bool // NULL if any argument is NULL
 	Volatility Volatility
@@ -68,7 +68,7 @@ type Func struct {
 	// Catalog: the function asks the session's catalog. Package exec/expr has no kernel for it; its
 	// calls go to exec.Env.Objects.
 	Catalog bool
-	// Outs are the columns of a Table function that has several, else nil.
+	// Outs are the columns of a Table function that has named ones, else nil.
 	Outs []Out
 }
 
