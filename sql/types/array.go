@@ -170,6 +170,8 @@ type arrayParser struct {
 	elems []Datum
 	// leaf is the depth at which elements stand, 0 until the first is read.
 	leaf int
+	// ragged says that elements stand at different depths; reported if nothing else is wrong.
+	ragged bool
 }
 
 // ParseArrayText reads Postgres's array literal, e.g. {1,NULL,"a b"}, {{1,2},{3,4}} or
@@ -193,6 +195,9 @@ func ParseArrayText(t Type, s string, env *Env) (Datum, error) {
 	p.space()
 	if p.pos < len(s) {
 		return Null, malformedArray(s, "Junk after closing right brace.")
+	}
+	if p.ragged {
+		return Null, malformedArray(s, "Multidimensional arrays must have sub-arrays with matching dimensions.")
 	}
 	a := ArrayValue{Elem: t.Elem, Elems: p.elems}
 	if len(p.elems) == 0 {
@@ -313,9 +318,7 @@ func (p *arrayParser) level(depth int) error {
 		case c == '{' && n > 0 && leaf:
 			return malformedArray(p.whole, "Unexpected \"%c\" character.", c)
 		case c == '{':
-			if p.leaf != 0 && depth >= p.leaf {
-				return malformedArray(p.whole, "Multidimensional arrays must have sub-arrays with matching dimensions.")
-			}
+			p.ragged = p.ragged || p.leaf != 0 && depth >= p.leaf
 			if err := p.level(depth + 1); err != nil {
 				return err
 			}
@@ -326,9 +329,7 @@ func (p *arrayParser) level(depth int) error {
 			if p.leaf == 0 {
 				p.leaf = depth
 			}
-			if p.leaf != depth || len(p.lens) > depth {
-				return malformedArray(p.whole, "Multidimensional arrays must have sub-arrays with matching dimensions.")
-			}
+			p.ragged = p.ragged || p.leaf != depth || len(p.lens) > depth
 			if err := p.element(); err != nil {
 				return err
 			}

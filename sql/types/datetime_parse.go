@@ -116,6 +116,14 @@ func parseDateTime(s string, env *Env, mode dateTimeMode) (dateTime, error) {
 		return d, err
 	}
 	if mode == modeTime {
+		if err := d.checkClock(); err != nil {
+			return d, err
+		}
+	}
+	if d.have&(fDST|fZone) == fDST {
+		return d, errDTFormat
+	}
+	if mode == modeTime {
 		if d.have&fTime != fTime || d.zone != nil && d.have&fDate != fDate && !fixedZone(d.zone) {
 			return d, errDTFormat
 		}
@@ -151,9 +159,11 @@ func (d *dateTime) token(toks []token, i int, pre *prefix, env *Env, mode dateTi
 		d.offset = off
 		return fZone, nil
 	case tokNumber:
-		if mode == modeTime && *pre == noPrefix &&
-			(i > 0 || len(toks) < 2 || toks[len(toks)-1].kind != tokDate && toks[1].kind != tokTime) {
-			// A number alone is a time run together; only before a time it may be a date.
+		if mode == modeTime && *pre == noPrefix {
+			// A number is a time run together; only 2001.360 may be a date.
+			if i == 0 && len(toks) >= 2 && toks[len(toks)-1].kind == tokDate && strings.IndexByte(t.text, '.') >= 0 {
+				return d.date(t.text)
+			}
 			return d.runTogether(t.text, d.have|fDate)
 		}
 		return d.numberToken(t.text, pre)
@@ -375,11 +385,8 @@ func (d *dateTime) wordToken(toks []token, i int, pre *prefix, env *Env, mode da
 		return fZone, nil
 	case wordDSTZone:
 		d.offset = w.value
-		return fZone | fDST, nil
+		return fZone, nil
 	case wordDST:
-		if d.have&fZone == 0 {
-			return 0, errDTFormat
-		}
 		d.offset += w.value
 		return fDST, nil
 	case wordPosInf:

@@ -189,6 +189,38 @@ var dtOps = map[string]dtOp{
 	"to_timestamp": {[]Kind{Text, Text}, Timestamptz, "to_timestamp($2, $1)", func(a []Datum, env *Env) (Datum, error) {
 		return intDatum(CompileDateFormat(a[0].S).ParseTimestamptz(a[1].S, env.zone()))
 	}},
+	"char_num": {[]Kind{Text, Numeric}, Text, "'[' || to_char($2, $1) || ']'", func(a []Datum, _ *Env) (Datum, error) {
+		f, err := CompileNumberFormat(a[0].S)
+		if err != nil {
+			return Null, err
+		}
+		b, err := f.AppendDecimal([]byte("["), a[1].Dec)
+		return DStr(string(b) + "]"), err
+	}},
+	"char_float": {[]Kind{Text, Float8}, Text, "'[' || to_char($2, $1) || ']'", func(a []Datum, _ *Env) (Datum, error) {
+		f, err := CompileNumberFormat(a[0].S)
+		if err != nil {
+			return Null, err
+		}
+		b, err := f.AppendFloat([]byte("["), a[1].F, 64)
+		return DStr(string(b) + "]"), err
+	}},
+	"char_float4": {[]Kind{Text, Float4}, Text, "'[' || to_char($2, $1) || ']'", func(a []Datum, _ *Env) (Datum, error) {
+		f, err := CompileNumberFormat(a[0].S)
+		if err != nil {
+			return Null, err
+		}
+		b, err := f.AppendFloat([]byte("["), a[1].F, 32)
+		return DStr(string(b) + "]"), err
+	}},
+	"to_number": {[]Kind{Text, Text}, Numeric, "to_number($2, $1)", func(a []Datum, _ *Env) (Datum, error) {
+		f, err := CompileNumberFormat(a[0].S)
+		if err != nil || f.Empty() {
+			return Null, err
+		}
+		d, err := f.Parse(a[1].S)
+		return DDec(d), err
+	}},
 	"make_date": {[]Kind{Int4, Int4, Int4}, Date, "make_date($1, $2, $3)", func(a []Datum, _ *Env) (Datum, error) {
 		return intDatum(MakeDate(a[0].I, a[1].I, a[2].I))
 	}},

@@ -357,6 +357,10 @@ func (p *parsedDate) pattern(nodes []fmtNode, i int) error {
 	case "J":
 		err = num(&p.j, 1)
 	}
+	switch n.key {
+	case "MONTH", "MON", "DAY", "DY", "RM", "TZH", "TZM":
+		return err // names and zones have no ordinals
+	}
 	if err == nil && n.th != "" {
 		for k := 0; k < 2 && p.current != ""; k++ {
 			_, size := utf8.DecodeRuneInString(p.current)

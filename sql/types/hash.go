@@ -29,7 +29,7 @@ func HashString(s string) uint64 {
 	case len(s) > 0:
 		a = uint64(s[0])<<16 | uint64(s[len(s)/2])<<8 | uint64(s[len(s)-1])
 	}
-	return mix(n^0x1d8e4e27c47d124f, mix(a^h, b^0xe7037ed1a0b428db))
+	return mix(n^0x1d8e4e27c47d124f, mix(a^h, b^0x2d358dccaa6c78a5))
 }
 
 func load64(s string) uint64 {

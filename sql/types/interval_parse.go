@@ -253,10 +253,8 @@ func (a *intervalAcc) read(toks []token, fields int32) error {
 			set = clockSet
 			next = unitDay
 		case tokZone, tokDate, tokNumber:
-			if t.kind == tokZone && strings.IndexByte(t.text, ':') >= 0 {
-				if err := a.addClock(t.text[1:], t.text[0] == '-', fields); err != nil {
-					return err
-				}
+			if t.kind == tokZone && strings.IndexByte(t.text, ':') >= 0 &&
+				a.addClock(t.text[1:], t.text[0] == '-', fields) == nil {
 				set = clockSet
 				next = unitDay
 				break
@@ -298,7 +296,7 @@ func (a *intervalAcc) read(toks []token, fields int32) error {
 	return nil
 }
 
-// addClock adds a clock time, which may have more than 24 hours.
+// addClock takes a clock time, which may have more than 24 hours.
 func (a *intervalAcc) addClock(text string, neg bool, fields int32) error {
 	h, m, s, us, err := parseClock(text, fields == intervalMinute|intervalSecond)
 	if err != nil {
@@ -315,9 +313,8 @@ func (a *intervalAcc) addClock(text string, neg bool, fields int32) error {
 	if neg {
 		total = -total
 	}
-	if a.micros, ok = add64(a.micros, total); !ok {
-		return errDTField
-	}
+	// It replaces what fractions of longer units have added, as in Postgres.
+	a.micros = total
 	return nil
 }
 

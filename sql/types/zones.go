@@ -90,9 +90,6 @@ func posixZone(name string) (*time.Location, bool) {
 		for i < len(s) && isAlpha(s[i]) {
 			i++
 		}
-		if i > 0 && i < 3 {
-			return nil, false
-		}
 		abbrev, s = s[:i], s[i:]
 	}
 	if s == "" {
