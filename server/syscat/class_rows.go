@@ -1,0 +1,191 @@
+package syscat
+
+import (
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// The access methods, with PostgreSQL's oids.
+const (
+	heapID  = catalog.ID(2)
+	btreeID = catalog.ID(403)
+)
+
+func namespaceRows(c *content) {
+	c.columns("oid", "nspname", "nspowner")
+	for _, s := range c.env.schemas() {
+		c.add(s.ID, s.Name, roleID(s.Owner))
+	}
+}
+
+func amRows(c *content) {
+	c.columns("oid", "amname", "amhandler", "amtype")
+	c.add(heapID, "heap", 3, 't')
+	c.add(btreeID, "btree", 330, 'i')
+}
+
+func classRows(c *content) {
+	c.columns("oid", "relname", "relnamespace", "relowner", "relam", "relfilenode", "reltuples", "relhasindex",
+		"relpersistence", "relkind", "relnatts", "relchecks", "relhasrules", "relispopulated", "relreplident")
+	for _, x := range c.all() {
+		var am, file catalog.ID
+		switch x.kind {
+		case kindTable, kindMatView:
+			am, file = heapID, x.oid
+		case kindIndex:
+			am, file = btreeID, x.oid
+		case kindSequence:
+			file = x.oid
+		}
+		replident := 'n'
+		if x.kind == kindTable || x.kind == kindMatView {
+			replident = 'd'
+		}
+		var checks int
+		var hasIndex bool
+		if x.kind == kindTable {
+			checks = len(x.rel.Checks)
+			hasIndex = len(x.rel.Uniques) > 0 || len(c.env.indexesOf(x.oid)) > 0
+		}
+		c.add(x.oid, x.name, c.env.schemaID(x.schema), roleID(x.owner), am, file, -1.0, hasIndex,
+			'p', x.kind, len(x.cols), checks, x.kind == kindView || x.kind == kindMatView, true, replident)
+	}
+}
+
+// indexesOf lists the indexes of a relation, by oid.
+func (e *Env) indexesOf(oid catalog.ID) []*object { return e.objects().indexes[oid] }
+
+func attributeRows(c *content) {
+	c.columns("attrelid", "attname", "atttypid", "attstattarget", "attlen", "attnum", "attndims", "attcacheoff",
+		"atttypmod", "attbyval", "attalign", "attstorage", "attnotnull", "atthasdef", "attidentity", "attgenerated",
+		"attislocal", "attcollation")
+	for _, x := range c.all() {
+		for _, a := range x.cols {
+			dims := 0
+			if a.Type.Kind == types.Array {
+				dims = 1
+			}
+			identity, generated := "", ""
+			switch a.Identity {
+			case "always":
+				identity = "a"
+			case "by default":
+				identity = "d"
+			}
+			if a.Generated {
+				generated = "s"
+			}
+			c.add(x.oid, a.Name, a.Type.OID(), -1, a.Type.Len(), a.num, dims, -1,
+				a.Type.Mod, byValue(a.Type), alignOf(a.Type), storageOf(a.Type), a.NotNull, hasDefault(x, a), identity, generated,
+				true, collationOf(a.Type))
+		}
+	}
+}
+
+// hasDefault tells whether a column of x has an entry in pg_attrdef.
+func hasDefault(x *object, a attribute) bool {
+	return x.kind == kindTable && (a.Default != "" || a.Serial)
+}
+
+// defaultText is the default or the generation expression of a column.
+func (e *Env) defaultText(x *object, a attribute) string {
+	if a.Serial && a.Default == "" {
+		seq := e.lookup(x.schema, x.name+"_"+a.Name+"_seq")
+		if seq == nil {
+			return ""
+		}
+		return "nextval(" + quoteLiteral(e.qualified(seq)) + "::regclass)"
+	}
+	return a.Default
+}
+
+func attrdefRows(c *content) {
+	c.columns("oid", "adrelid", "adnum", "adbin")
+	for _, x := range c.env.objects().list {
+		for _, a := range x.cols {
+			if hasDefault(x, a) {
+				c.add(defaultID(x.oid, a.num), x.oid, a.num, c.env.defaultText(x, a))
+			}
+		}
+	}
+}
+
+func indexRows(c *content) {
+	c.columns("indexrelid", "indrelid", "indnatts", "indnkeyatts", "indisunique", "indisprimary", "indimmediate",
+		"indisvalid", "indisready", "indislive", "indkey", "indcollation", "indclass", "indoption")
+	for _, x := range c.env.objects().list {
+		if x.index == nil {
+			continue
+		}
+		ix := x.index
+		var colls, classes []uint32
+		var opts []int
+		for i, k := range ix.key {
+			t := x.rel.Columns[k-1].Type
+			colls = append(colls, uint32(collationOf(t)))
+			classes = append(classes, uint32(opclassOf(t)))
+			o := 0
+			if ix.desc[i] {
+				o |= 1
+			}
+			if ix.nullsFirst[i] {
+				o |= 2
+			}
+			opts = append(opts, o)
+		}
+		c.add(x.oid, x.rel.ID, len(ix.key), len(ix.key), ix.unique, ix.primary, true,
+			true, true, true, ix.key, colls, classes, opts)
+	}
+}
+
+func constraintRows(c *content) {
+	c.columns("oid", "conname", "connamespace", "contype", "convalidated", "conrelid", "conindid",
+		"confupdtype", "confdeltype", "confmatchtype", "conislocal", "connoinherit", "conkey", "conbin")
+	for _, n := range c.env.objects().constraints {
+		var bin any
+		if n.kind == 'c' {
+			bin = n.expr
+		}
+		key := any(n.cols)
+		if n.cols == nil {
+			key = nil
+		}
+		c.add(n.oid, n.name, c.env.schemaID(n.rel.schema), n.kind, true, n.rel.oid, n.index,
+			' ', ' ', ' ', true, n.kind != 'c', key, bin)
+	}
+}
+
+func sequenceRows(c *content) {
+	c.columns("seqrelid", "seqtypid", "seqstart", "seqincrement", "seqmax", "seqmin", "seqcache", "seqcycle")
+	for _, x := range c.env.objects().list {
+		if x.sequence > 0 {
+			t := x.rel.Columns[x.sequence-1].Type
+			c.add(x.oid, t.OID(), 1, 1, maxInt(t.Kind), 1, 1, false)
+		}
+	}
+}
+
+func maxInt(k types.Kind) int64 {
+	switch k {
+	case types.Int2:
+		return 1<<15 - 1
+	case types.Int4:
+		return 1<<31 - 1
+	}
+	return 1<<63 - 1
+}
+
+func descriptionRows(c *content) {
+	class := c.sys.byName[[2]string{pgCatalog, "pg_class"}].rel.ID
+	c.columns("objoid", "classoid", "objsubid", "description")
+	for _, x := range c.env.objects().list {
+		if x.comment != "" {
+			c.add(x.oid, class, 0, x.comment)
+		}
+		for _, a := range x.cols {
+			if a.comment != "" {
+				c.add(x.oid, class, a.num, a.comment)
+			}
+		}
+	}
+}

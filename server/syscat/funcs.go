@@ -1,0 +1,65 @@
+package syscat
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/types"
+)
+
+var (
+	_ exec.Objects      = (*Env)(nil)
+	_ types.ObjectNames = (*Env)(nil)
+)
+
+// Registry gives the default functions and the catalog functions. It is made once and shared.
+func Registry() *fn.Registry { return registry() }
+
+var registry = sync.OnceValue(func() *fn.Registry {
+	fs := fn.Define(fn.Scalar, catalogFuncs)
+	for _, f := range fs {
+		f.Catalog = true
+	}
+	r, err := fn.Default().Extend(fs...)
+	if err != nil {
+		panic("syscat: " + err.Error())
+	}
+	return r
+})
+
+// CallCatalog computes a function of catalogFuncs.
+func (e *Env) CallCatalog(f *fn.Func, ts []types.Type, args []types.Datum) (types.Datum, error) {
+	impl := impls()[f.ID]
+	if impl == nil {
+		return types.Null, fmt.Errorf("catalog function %s has no implementation", f.ID)
+	}
+	return impl(&call{Env: e, types: ts, args: args})
+}
+
+// call is one call of a catalog function.
+type call struct {
+	*Env
+	types []types.Type
+	args  []types.Datum
+}
+
+func (c *call) oid(i int) catalog.ID { return catalog.ID(c.args[i].I) }
+func (c *call) text(i int) string    { return c.args[i].S }
+
+type impl func(c *call) (types.Datum, error)
+
+// impls are the implementations of catalogFuncs, by ID.
+var impls = sync.OnceValue(func() map[string]impl {
+	return map[string]impl{
+		"pg_table_is_visible(oid)": func(c *call) (types.Datum, error) {
+			x := c.object(c.oid(0))
+			if x == nil {
+				return types.Null, nil
+			}
+			return types.DBool(c.visible(x)), nil
+		},
+	}
+})

@@ -1,0 +1,311 @@
+package syscat
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/weirdb/weir/sql/catalog"
+)
+
+// The kinds of pg_class.relkind that occur.
+const (
+	kindTable    = 'r'
+	kindView     = 'v'
+	kindMatView  = 'm'
+	kindForeign  = 'f'
+	kindIndex    = 'i'
+	kindSequence = 'S'
+)
+
+// object is an entry of pg_class.
+type object struct {
+	oid                 catalog.ID
+	schema, name, owner string
+	kind                rune
+	// rel is the relation itself, or for an index or sequence that of its table.
+	rel *catalog.Relation
+	// cols are the columns with their numbers.
+	cols []attribute
+	// index is set for indexes; sequence is the number of the column that a sequence feeds, else 0.
+	index    *index
+	sequence int
+	comment  string
+}
+
+// attribute is an entry of pg_attribute.
+type attribute struct {
+	catalog.Column
+	num     int
+	comment string
+}
+
+// index is an entry of pg_index.
+type index struct {
+	key             []int // numbers of the table's columns
+	desc            []bool
+	nullsFirst      []bool
+	unique, primary bool
+	// constraint: it belongs to a constraint of the same name.
+	constraint bool
+}
+
+// constraint is an entry of pg_constraint.
+type constraint struct {
+	oid   catalog.ID
+	name  string
+	kind  rune // p, u, c
+	rel   *object
+	index catalog.ID
+	cols  []int
+	expr  string
+}
+
+// objects are the entries of pg_class that the user has made, and what belongs to them.
+type objects struct {
+	list        []*object // by oid
+	byOID       map[catalog.ID]*object
+	byName      map[[2]string]*object
+	constraints []*constraint
+	// indexes are those of a relation, by its oid.
+	indexes map[catalog.ID][]*object
+}
+
+// Derived objects have no ids in the catalog. Theirs are made of the table's and a number, above all
+// others; an oid need only be unique among the entries of one system relation.
+const (
+	derivedBase  = catalog.ID(1) << 31
+	derivedShift = 8
+	// sequenceSlot is where the numbers of sequences begin.
+	sequenceSlot = 128
+	defaultShift = 11
+)
+
+func derivedID(table catalog.ID, slot int) catalog.ID {
+	return derivedBase | table<<derivedShift | catalog.ID(slot)
+}
+
+// defaultID is the oid of a column's default.
+func defaultID(table catalog.ID, num int) catalog.ID {
+	return derivedBase | table<<defaultShift | catalog.ID(num)
+}
+
+// relKind gives pg_class.relkind, and false for what is no relation in PostgreSQL's eyes.
+func relKind(r *catalog.Relation) (rune, bool) {
+	switch r.Kind {
+	case catalog.Table:
+		return kindTable, true
+	case catalog.Source:
+		return kindForeign, true
+	case catalog.View:
+		return kindView, true
+	case catalog.MatView:
+		return kindMatView, true
+	case catalog.Index:
+		return kindIndex, true
+	}
+	return 0, false
+}
+
+// makeObjects lists what a catalog has.
+func makeObjects(cat *catalog.Catalog) *objects {
+	o := &objects{byOID: map[catalog.ID]*object{}, byName: map[[2]string]*object{}}
+	for _, r := range cat.Sorted() {
+		kind, ok := relKind(r)
+		if !ok || !cat.HasSchema(r.Schema) {
+			continue
+		}
+		x := &object{
+			oid: r.ID, schema: r.Schema, name: r.Name, owner: r.Owner, kind: kind, rel: r,
+			cols: attributes(r), comment: r.Comment,
+		}
+		o.add(x)
+		if kind == kindIndex {
+			o.secondary(cat, x)
+			continue
+		}
+		o.constraintsOf(x)
+		o.sequencesOf(x)
+	}
+	sort.Slice(o.list, func(i, j int) bool { return o.list[i].oid < o.list[j].oid })
+	o.indexes = map[catalog.ID][]*object{}
+	for _, x := range o.list {
+		if x.index != nil {
+			o.indexes[x.rel.ID] = append(o.indexes[x.rel.ID], x)
+		}
+	}
+	return o
+}
+
+func (o *objects) add(x *object) {
+	o.list = append(o.list, x)
+	o.byOID[x.oid] = x
+	o.byName[[2]string{x.schema, x.name}] = x
+}
+
+func attributes(r *catalog.Relation) []attribute {
+	var out []attribute
+	for i, c := range r.Columns {
+		if !c.Hidden {
+			out = append(out, attribute{Column: c, num: i + 1, comment: r.ColumnComments[c.Name]})
+		}
+	}
+	return out
+}
+
+// constraintsOf derives the constraints of a table and their indexes.
+func (o *objects) constraintsOf(x *object) {
+	slot := 0
+	for _, u := range x.rel.Uniques {
+		slot++
+		n := constraint{name: u.Name, kind: 'u', rel: x, oid: derivedID(x.oid, slot), index: derivedID(x.oid, slot)}
+		if u.Primary {
+			n.kind = 'p'
+		}
+		ix := &object{
+			oid: n.index, schema: x.schema, name: u.Name, owner: x.owner, kind: kindIndex, rel: x.rel,
+			index: &index{unique: true, primary: u.Primary, constraint: true},
+		}
+		for i, c := range u.Columns {
+			n.cols = append(n.cols, c+1)
+			ix.index.key = append(ix.index.key, c+1)
+			ix.index.desc = append(ix.index.desc, false)
+			ix.index.nullsFirst = append(ix.index.nullsFirst, false)
+			col := x.rel.Columns[c]
+			ix.cols = append(ix.cols, attribute{Column: catalog.Column{Name: col.Name, Type: col.Type}, num: i + 1})
+		}
+		o.add(ix)
+		o.constraints = append(o.constraints, &n)
+	}
+	for _, c := range x.rel.Checks {
+		slot++
+		o.constraints = append(o.constraints, &constraint{
+			oid: derivedID(x.oid, slot), name: c.Name, kind: 'c', rel: x, expr: c.Expr,
+		})
+	}
+}
+
+// secondary completes an index that is an object of its own.
+func (o *objects) secondary(cat *catalog.Catalog, x *object) {
+	parent := cat.RelationByID(x.rel.Parent)
+	if parent == nil {
+		return
+	}
+	x.index = &index{}
+	for _, k := range x.rel.Key {
+		c := x.rel.Columns[k.Col]
+		if c.Hidden {
+			continue
+		}
+		x.index.key = append(x.index.key, parent.ColumnIndex(c.Name)+1)
+		x.index.desc = append(x.index.desc, k.Desc)
+		x.index.nullsFirst = append(x.index.nullsFirst, k.NullsFirst)
+	}
+	x.rel = parent
+}
+
+// sequencesOf derives the sequences of serial and identity columns.
+func (o *objects) sequencesOf(x *object) {
+	slot := sequenceSlot
+	for _, a := range x.cols {
+		if !a.Serial && a.Identity == "" {
+			continue
+		}
+		o.add(&object{
+			oid: derivedID(x.oid, slot), schema: x.schema, name: x.name + "_" + a.Name + "_seq", owner: x.owner,
+			kind: kindSequence, rel: x.rel, sequence: a.num, cols: parseAttributes(sequenceColumns),
+		})
+		slot++
+	}
+}
+
+const sequenceColumns = `last_value int8!, log_cnt int8!, is_called bool!`
+
+func parseAttributes(text string) []attribute {
+	var out []attribute
+	for i, c := range parseColumns(text) {
+		out = append(out, attribute{Column: c, num: i + 1})
+	}
+	return out
+}
+
+// objects gives the user's objects; they are listed once per Env.
+func (e *Env) objects() *objects {
+	e.once.Do(func() { e.objs = makeObjects(e.Catalog) })
+	return e.objs
+}
+
+// object finds an entry of pg_class, also a system relation.
+func (e *Env) object(oid catalog.ID) *object {
+	if x := theSystem().objects.byOID[oid]; x != nil {
+		return x
+	}
+	return e.objects().byOID[oid]
+}
+
+// lookup finds an entry of pg_class by name, along the search path if schema is "".
+func (e *Env) lookup(schema, name string) *object {
+	if schema != "" {
+		if x := theSystem().objects.byName[[2]string{schema, name}]; x != nil {
+			return x
+		}
+		return e.objects().byName[[2]string{schema, name}]
+	}
+	for _, s := range e.path() {
+		if x := e.lookup(s, name); x != nil {
+			return x
+		}
+	}
+	return nil
+}
+
+// path is the search path with pg_catalog.
+func (e *Env) path() []string {
+	for _, s := range e.SearchPath {
+		if s == pgCatalog {
+			return e.SearchPath
+		}
+	}
+	return append([]string{pgCatalog}, e.SearchPath...)
+}
+
+// visible tells whether the unqualified name of x means x.
+func (e *Env) visible(x *object) bool { return e.lookup("", x.name) == x }
+
+// qualified is the name of x as SQL, with its schema if it needs one.
+func (e *Env) qualified(x *object) string {
+	if e.visible(x) {
+		return quoteIdent(x.name)
+	}
+	return quoteIdent(x.schema) + "." + quoteIdent(x.name)
+}
+
+// systemObjects lists the system relations.
+func systemObjects(s *system) *objects {
+	o := &objects{byOID: map[catalog.ID]*object{}, byName: map[[2]string]*object{}}
+	for _, d := range s.list {
+		x := &object{
+			oid: d.rel.ID, schema: d.schema, name: d.name, owner: bootstrapRole, kind: kindTable, rel: d.rel,
+			cols: attributes(d.rel),
+		}
+		if d.view {
+			x.kind = kindView
+		}
+		o.add(x)
+	}
+	return o
+}
+
+// all lists the entries of pg_class: system relations, then the user's.
+func (c *content) all() []*object {
+	sys, own := c.sys.objects.list, c.env.objects().list
+	return append(sys[:len(sys):len(sys)], own...)
+}
+
+// columnNames gives the names of columns by number, as SQL.
+func columnNames(r *catalog.Relation, nums []int) string {
+	names := make([]string, len(nums))
+	for i, n := range nums {
+		names[i] = quoteIdent(r.Columns[n-1].Name)
+	}
+	return strings.Join(names, ", ")
+}

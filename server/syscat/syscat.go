@@ -1,0 +1,67 @@
+// Package syscat presents the catalog the way PostgreSQL does: the relations of pg_catalog and
+// information_schema, the catalog functions, and the names of objects that regclass and its kin
+// read and write. Nothing of it is stored: the rows of a system relation are made from the present
+// catalog whenever it is read.
+//
+// How it is built: a relation is a line of columns and a function that adds its rows (type
+// relation); the files hold one group of relations each, and system.go puts them together. Relations
+// that PostgreSQL has and that are always empty here are in empty.go. Functions are in funcs*.go: a line
+// in the notation of package fn and an implementation under its ID.
+//
+// Where Weir differs from PostgreSQL: a source shows as a foreign table (relkind 'f'), a sink is no
+// relation; indexes of constraints and sequences of serial columns, which Weir does not keep as
+// objects, are derived from their tables, with oids above 2^31. Hidden columns are left out. Types that
+// Weir lacks stand for their nearest relatives: int2vector is smallint[], oidvector oid[],
+// pg_node_tree text, aclitem[] text[], xid oid.
+package syscat
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// Env is what the content of system relations and the results of catalog functions depend on. It
+// is valid for one statement. It implements exec.Objects and types.ObjectNames.
+type Env struct {
+	Catalog *catalog.Catalog
+	// User and Database are those of the session.
+	User, Database string
+	// SearchPath lists the schemas for unqualified names, without pg_catalog.
+	SearchPath []string
+	// Settings gives the value of a run-time setting, "" if there is none of this name. Nil has none.
+	Settings func(name string) string
+	// AllSettings lists the settings for pg_settings; nil has none.
+	AllSettings func() []Setting
+	// PID is the session's number.
+	PID int32
+
+	once sync.Once
+	objs *objects
+}
+
+// Setting is a row of pg_settings.
+type Setting struct {
+	Name, Value, Default, Help string
+	// Fixed: cannot be changed.
+	Fixed bool
+}
+
+// Rows gives the rows of a system relation, which must be one that a Reader of WithSystem gave.
+func Rows(env *Env, rel *catalog.Relation) ([][]types.Datum, error) {
+	s := theSystem()
+	d := s.byID[rel.ID]
+	if d == nil {
+		return nil, fmt.Errorf("system relation %s.%s is not known", rel.Schema, rel.Name)
+	}
+	c := &content{env: env, cat: env.Catalog, sys: s, def: d}
+	if d.rows != nil {
+		d.rows(c)
+	}
+	if c.err != nil {
+		return nil, fmt.Errorf("system relation %s: %w", rel.Name, c.err)
+	}
+	return c.out, nil
+}

@@ -1,0 +1,91 @@
+package syscat
+
+import (
+	"strings"
+
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/parse"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// The collations that occur, with PostgreSQL's oids.
+const (
+	defaultCollation = catalog.ID(100)
+	cCollation       = catalog.ID(950)
+)
+
+// collationOf gives the collation of a type's values, 0 if they have none.
+func collationOf(t types.Type) catalog.ID {
+	k := t.Kind
+	if k == types.Array {
+		k = t.Elem
+	}
+	switch k {
+	case types.Text, types.Varchar, types.Char:
+		return defaultCollation
+	case types.Name:
+		return cCollation
+	}
+	return 0
+}
+
+// byValue is pg_type.typbyval.
+func byValue(t types.Type) bool {
+	switch t.Len() {
+	case 1, 2, 4, 8:
+		return t.Kind != types.Array
+	}
+	return false
+}
+
+// alignOf is pg_type.typalign; an array is aligned like its elements, but to 4 bytes at least.
+func alignOf(t types.Type) rune {
+	if t.Kind == types.Array {
+		if t.Elem.Align() == 'd' {
+			return 'd'
+		}
+		return 'i'
+	}
+	return rune(t.Kind.Align())
+}
+
+// storageOf is pg_type.typstorage.
+func storageOf(t types.Type) rune {
+	switch {
+	case t.Kind == types.Numeric:
+		return 'm'
+	case t.Len() == -1:
+		return 'x'
+	}
+	return 'p'
+}
+
+// formatType is the SQL name of a type without its modifier. Only a bpchar that is said to have no length is
+// not called character.
+func formatType(t types.Type) string {
+	t.Mod = -1
+	return strings.Replace(t.String(), "bpchar", "character", 1)
+}
+
+// typeByName resolves the text of a regtype.
+func typeByName(name string) (types.Type, error) {
+	n, err := parse.ParseType(name)
+	if err != nil {
+		return types.Type{}, err
+	}
+	parts := n.Name.Parts
+	if len(parts) > 1 && parts[len(parts)-2] != pgCatalog {
+		return types.Type{}, sqlerr.Newf(sqlerr.UndefinedObject, "type \"%s\" does not exist", strings.Join(parts, "."))
+	}
+	return types.FromName(parts[len(parts)-1], n.Mods, n.Fields, n.Dims)
+}
+
+// quoteLiteral makes a string literal.
+func quoteLiteral(s string) string {
+	q := strings.ReplaceAll(s, "'", "''")
+	if strings.Contains(q, `\`) {
+		return `E'` + strings.ReplaceAll(q, `\`, `\\`) + "'"
+	}
+	return "'" + q + "'"
+}
