@@ -24,7 +24,7 @@ func TestLargeState(t *testing.T) {
 			types.DInt(i % 5000), types.DDec(d),
 		}
 	}
-	const rows = 20_000
+	const rows = 9_000
 	r := rand.New(rand.NewSource(7))
 	var epochs [][]testRow
 	var insert, update, remove []testRow
