@@ -50,6 +50,9 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	if err := s.usable(); err != nil {
 		return err
 	}
+	if err := s.awaitFolder(ctx); err != nil {
+		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
+	}
 	last := s.Checkpoint()
 	if c.Epoch <= last.Epoch {
 		return fmt.Errorf("checkpoint %d: the last one was %d", c.Epoch, last.Epoch)
@@ -103,10 +106,9 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 			return fmt.Errorf("checkpoint %d: table %d: %w", c.Epoch, frozenOf[i], err)
 		}
 	}
-	for _, d := range deltas {
-		if err := d.writeTo(b); err != nil {
-			return fmt.Errorf("checkpoint %d: table %d: %w", c.Epoch, d.table, err)
-		}
+	updates, err := s.writeDeltas(b, c.Epoch, deltas)
+	if err != nil {
+		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
 	if err := writeMeta(b, c.Meta, c.DropTables, info); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
@@ -114,10 +116,17 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
-	if err := s.apply(b); err != nil {
+	unlock := s.lockTails(c.DropTables)
+	err = s.apply(b, pebble.Sync)
+	unlock(err == nil)
+	if err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
 
+	for _, u := range updates {
+		u.tail.committed(s, u.group, u.deltas)
+	}
+	notify(s.folder.wake)
 	for _, d := range c.Deltas {
 		if d != nil {
 			d.committed.Store(true)
@@ -145,16 +154,16 @@ func writeMeta(b *pebble.Batch, meta []MetaOp, drops []TableID, info CheckpointI
 		}
 	}
 	for _, id := range drops {
-		if err := b.DeleteRange(tablePrefix(id), tableEnd(id), nil); err != nil {
+		if err := deleteTable(b, id); err != nil {
 			return err
 		}
 	}
 	return b.Set(checkpointKey, info.encode(), nil)
 }
 
-// apply commits a batch durably. Pebble reports a failed write ahead log as fatal; that becomes an
+// apply commits a batch. Pebble reports a failed write ahead log as fatal; that becomes an
 // error here.
-func (s *Store) apply(b *pebble.Batch) (err error) {
+func (s *Store) apply(b *pebble.Batch, sync *pebble.WriteOptions) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(*engineError)
@@ -164,7 +173,7 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 			err = e
 		}
 	}()
-	return b.Commit(pebble.Sync)
+	return b.Commit(sync)
 }
 
 // install makes a committed checkpoint the base of all versions that contain it.
@@ -239,11 +248,14 @@ func (s *Store) Retain(live func(TableID) bool) error {
 	defer b.Close()
 	for _, id := range ids {
 		s.cfg.Logger.Info("storage: deleting a table that nothing refers to", "table", uint32(id))
-		if err := b.DeleteRange(tablePrefix(id), tableEnd(id), nil); err != nil {
+		if err := deleteTable(b, id); err != nil {
 			return err
 		}
 	}
-	if err := s.apply(b); err != nil {
+	unlock := s.lockTails(ids)
+	err = s.apply(b, pebble.Sync)
+	unlock(err == nil)
+	if err != nil {
 		return fmt.Errorf("deleting tables that nothing refers to: %w", err)
 	}
 	arrs := s.arrangementsByID()
@@ -269,7 +281,18 @@ func (s *Store) storedTables() ([]TableID, error) {
 		ids = append(ids, id)
 		ok = it.SeekGE(tableEnd(id))
 	}
-	return ids, it.Close()
+	if err := it.Close(); err != nil {
+		return nil, err
+	}
+	s.tailMu.Lock()
+	defer s.tailMu.Unlock()
+	for id := range s.tails {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
 }
 
 // freeSpace makes range deletes reach the disk, where the engine then drops whole files.

@@ -135,8 +135,10 @@ func (c *crasher) step() {
 	switch n := c.d.rng.Intn(100); {
 	case n < 25:
 		c.d.apply()
-	case n < 40:
+	case n < 37:
 		c.d.put()
+	case n < 40:
+		c.d.fold()
 	case n < 55:
 		c.d.seal()
 	case n < 70:

@@ -18,6 +18,8 @@ type Metrics struct {
 	Flushes, Compactions int64
 	// OverlayBytes is the size of arrangement changes that are not committed.
 	OverlayBytes int64
+	// UnfoldedBytes is the size of state that is committed and not yet in key order.
+	UnfoldedBytes int64
 	// Arrangements is the number of arrangements in use, Versions of their versions kept.
 	Arrangements, Versions int
 	// Pins is the number of distinct epochs that snapshots are open at; OldestPin is the oldest
@@ -53,6 +55,7 @@ func (s *Store) Metrics() Metrics {
 	}
 	s.mu.Unlock()
 
+	m.UnfoldedBytes = s.tailBytes.Load()
 	m.Log = s.log.metrics()
 	p := s.db.Metrics()
 	m.TableBytes = p.Total().TablesSize

@@ -15,7 +15,9 @@ import (
 type StateTable struct {
 	s  *Store
 	id TableID
-	// stored says that Pebble may hold keys of the table.
+	// tail is what is committed as blobs.
+	tail *stateTail
+	// stored says that Pebble may hold keys of this handle, in blobs or in key order.
 	stored bool
 	empty  bool
 	dirty  *Delta
@@ -33,14 +35,19 @@ func (s *Store) StateTable(id TableID) (*StateTable, error) {
 	if err := it.Close(); err != nil {
 		return nil, err
 	}
-	return &StateTable{s: s, id: id, stored: stored, empty: !stored, dirty: &Delta{table: id}}, nil
+	t := s.tail(id)
+	t.mu.Lock()
+	stored = stored || len(t.groups) > 0
+	t.mu.Unlock()
+	return &StateTable{s: s, id: id, tail: t, stored: stored, empty: !stored, dirty: &Delta{table: id}}, nil
 }
 
 // ID gives the table's id.
 func (t *StateTable) ID() TableID { return t.id }
 
 // Empty says that the table held nothing, from any handle, when this handle was opened, and that
-// nothing was put through this handle since. An operator that opens an empty table and keeps all
+// nothing was put through this handle since; a table whose keys were all deleted may count as not
+// empty. An operator that opens an empty table and keeps all
 // that it puts never needs Get.
 func (t *StateTable) Empty() bool { return t.empty }
 
@@ -77,6 +84,16 @@ func (t *StateTable) Get(key []byte) (val []byte, ok bool, err error) {
 	if !t.stored {
 		return nil, false, nil
 	}
+	parts, err := t.tail.index(t.s)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range parts {
+		d := parts[i].d
+		if e, ok := d.get(key); ok {
+			return d.valueOf(e), e.vlen != tombstone, nil
+		}
+	}
 	return getFrom(t.s.db, t.id, key)
 }
 
@@ -90,8 +107,16 @@ func (t *StateTable) Scan(prefix []byte, fn func(k, v []byte) error) error {
 func (t *StateTable) ScanRange(lo, hi []byte, fn func(k, v []byte) error) error {
 	t.prune()
 	m := mergeIter{strip: tablePrefixLen, cur: -1}
+	var parts []tailPart
 	if t.stored {
-		m.base, m.err = iterFrom(t.s.db, t.id, lo, hi)
+		var err error
+		if parts, err = t.tail.index(t.s); err != nil {
+			return err
+		}
+		// After the parts: what is folded in between is in both.
+		if m.base, err = iterFrom(t.s.db, t.id, lo, hi); err != nil {
+			return err
+		}
 	}
 	if t.dirty.n > 0 {
 		t.dirty.order()
@@ -99,6 +124,9 @@ func (t *StateTable) ScanRange(lo, hi []byte, fn func(k, v []byte) error) error 
 	}
 	for i := len(t.pending) - 1; i >= 0; i-- {
 		m.overs = append(m.overs, newSortedCursor(t.pending[i], lo, hi))
+	}
+	for _, p := range parts {
+		m.overs = append(m.overs, newSortedCursor(p.d, lo, hi))
 	}
 	for m.next() {
 		if err := fn(m.k, m.v); err != nil {

@@ -32,6 +32,9 @@ type Config struct {
 	// ReserveBytes is disk space that the log leaves free, so that a checkpoint, which frees
 	// space, can still be written when the disk is full. Default 64 MiB. Negative means none.
 	ReserveBytes int64
+
+	// fold says when and how fast delta blobs are folded; tests set it.
+	fold foldConfig
 }
 
 func (c *Config) validate() error {
@@ -56,6 +59,7 @@ func (c *Config) validate() error {
 	if c.ReserveBytes == 0 {
 		c.ReserveBytes = 64 << 20
 	}
+	c.fold.setDefaults()
 	if c.CacheBytes < 0 || c.MemTableBytes < 0 || c.LogSegmentBytes < 0 {
 		return errors.New("storage: negative size in configuration")
 	}
@@ -71,6 +75,13 @@ type Store struct {
 
 	// commitMu lets one Commit, Retain or Close in.
 	commitMu sync.Mutex
+
+	// tails are the unfolded parts of state tables, by id; tailMu is taken before a tail's lock.
+	tailMu sync.Mutex
+	tails  map[TableID]*stateTail
+	// tailBytes is the size of all of them.
+	tailBytes atomic.Int64
+	folder    *folder
 
 	// mu guards what follows. It is taken before an arrangement's lock, never after.
 	mu           sync.Mutex
@@ -123,6 +134,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		arrangements: map[TableID]*Arrangement{},
 		pins:         map[Epoch]int{},
 		gens:         map[uint64]int{},
+		tails:        map[TableID]*stateTail{},
 	}
 	defer func() {
 		if r := recover(); r != nil {
@@ -157,6 +169,9 @@ func Open(cfg Config) (_ *Store, err error) {
 		return nil, err
 	}
 	s.completed = s.checkpoint.Epoch
+	if err = s.loadTails(); err != nil {
+		return nil, err
+	}
 	s.log, err = openLog(logConfig{
 		dir: cfg.FS.PathJoin(cfg.Dir, "log"), fs: cfg.FS, logger: cfg.Logger,
 		segmentBytes: cfg.LogSegmentBytes, reserveBytes: cfg.ReserveBytes,
@@ -167,6 +182,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		return nil, err
 	}
 	s.base = s.newBase()
+	s.startFolder()
 	cfg.Logger.Info("storage opened", "dir", cfg.Dir, "checkpoint", uint64(s.checkpoint.Epoch),
 		"log_after", uint64(s.checkpoint.LogPos), "log_end", uint64(s.log.End()))
 	return s, nil
@@ -193,6 +209,7 @@ func (s *Store) Close() error {
 	s.arrangements = nil
 	s.mu.Unlock()
 
+	s.stopFolder()
 	err := s.log.close()
 	for _, a := range arrs {
 		a.mu.Lock()

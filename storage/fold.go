@@ -1,0 +1,291 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// The folder brings delta blobs into key order, one table at a time.
+//
+//  1. Choose the table with most to do, and its oldest groups up to a bound of bytes.
+//  2. Merge them in memory: the last value of each key.
+//  3. Write the result in key order, in batches. The blobs are still there, and they hide these
+//     keys from readers, so that neither a reader nor a crash can see a difference.
+//  4. Delete the blobs, in one batch after the others. Only now do readers see the keys.
+//
+// Nothing is synced: the write ahead log keeps the order, so that after a crash the blobs are gone
+// only if everything that replaces them is there; the next checkpoint syncs all of it.
+//
+// It rests between batches so that it takes a bounded share of one core, a larger one the more
+// there is to fold. When commits run away from it, they wait.
+type foldConfig struct {
+	// minEntries is how many changes of a table make a checkpoint write blobs.
+	minEntries int
+	// tableBytes and tableGroups are what a table may have before it is folded.
+	tableBytes  int64
+	tableGroups int
+	// onceBytes bounds what one fold takes, and with it memory.
+	onceBytes int64
+	// softBytes of all tables double the folder's share, and hardBytes make commits wait.
+	softBytes, hardBytes int64
+	// batchEntries is how many keys are written between two rests.
+	batchEntries int
+	// share is the part of a core that folding takes below softBytes.
+	share float64
+	// manual leaves folding to tests.
+	manual bool
+}
+
+func (f *foldConfig) setDefaults() {
+	if f.minEntries == 0 {
+		*f = foldConfig{
+			minEntries: 512, tableBytes: 64 << 20, tableGroups: 64, onceBytes: 256 << 20,
+			softBytes: 512 << 20, hardBytes: 2 << 30, batchEntries: 8192, share: 0.1, manual: f.manual,
+		}
+	}
+}
+
+// folder is the goroutine that folds.
+type folder struct {
+	wake chan struct{} // capacity 1: a commit has added to a tail
+	// progress has capacity 1: a fold has ended; commits that wait look again.
+	progress chan struct{}
+	stop     chan struct{}
+	done     chan struct{}
+	// failed is the error of the last fold, nil after a good one.
+	failed atomic.Pointer[error]
+}
+
+func (s *Store) startFolder() {
+	s.folder = &folder{
+		wake: make(chan struct{}, 1), progress: make(chan struct{}, 1),
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if s.cfg.fold.manual {
+		close(s.folder.done)
+		return
+	}
+	s.folder.wake <- struct{}{}
+	go s.runFolder()
+}
+
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Store) stopFolder() {
+	close(s.folder.stop)
+	<-s.folder.done
+}
+
+func (s *Store) runFolder() {
+	f := s.folder
+	defer close(f.done)
+	for {
+		select {
+		case <-f.stop:
+			return
+		case <-f.wake:
+		}
+		for {
+			t := s.chooseTail()
+			if t == nil {
+				break
+			}
+			err := s.fold(t, s.rest)
+			if err == errStopped {
+				return
+			}
+			if err != nil {
+				// The blobs are still there, and the next commit tries again.
+				s.cfg.Logger.Error("storage: folding a state table", "table", uint32(t.id), "error", err)
+				f.failed.Store(&err)
+				notify(f.progress)
+				break
+			}
+			f.failed.Store(nil)
+			notify(f.progress)
+		}
+	}
+}
+
+var errStopped = fmt.Errorf("folding: %w", ErrClosed)
+
+// rest pauses after work that took d, so that the folder has its share.
+func (s *Store) rest(d time.Duration) error {
+	share := s.cfg.fold.share
+	switch n := s.tailBytes.Load(); {
+	case n > s.cfg.fold.hardBytes:
+		share = 1
+	case n > s.cfg.fold.softBytes:
+		share = min(1, 4*share)
+	}
+	pause := time.Duration(float64(d) * (1/share - 1))
+	if pause <= 0 {
+		select {
+		case <-s.folder.stop:
+			return errStopped
+		default:
+			return nil
+		}
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-s.folder.stop:
+		return errStopped
+	case <-timer.C:
+		return nil
+	}
+}
+
+// chooseTail gives the table that most needs folding, or nil.
+func (s *Store) chooseTail() *stateTail {
+	s.tailMu.Lock()
+	defer s.tailMu.Unlock()
+	hard := s.tailBytes.Load() > s.cfg.fold.hardBytes
+	var best *stateTail
+	most := int64(-1)
+	for _, t := range s.tails {
+		t.mu.Lock()
+		due := len(t.groups) > 0 && (hard || t.bytes >= s.cfg.fold.tableBytes || len(t.groups) >= s.cfg.fold.tableGroups)
+		if due && (t.bytes > most || t.bytes == most && t.id < best.id) {
+			best, most = t, t.bytes
+		}
+		t.mu.Unlock()
+	}
+	return best
+}
+
+// fold brings the oldest groups of a table into key order. rest is called after each batch with
+// the time it took; its error ends the fold, which has then changed nothing that can be seen.
+func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
+	t.mu.Lock()
+	if t.dropped || len(t.groups) == 0 || t.folding != 0 {
+		t.mu.Unlock()
+		return nil
+	}
+	n, size := 0, int64(0)
+	for n < len(t.groups) && (n == 0 || size+t.groups[n].bytes <= s.cfg.fold.onceBytes) {
+		size += t.groups[n].bytes
+		n++
+	}
+	t.folding = t.groups[n-1].epoch
+	last := t.folding
+	t.wanted.Store(false)
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		t.folding = 0
+		t.mu.Unlock()
+	}()
+
+	start := time.Now()
+	d, err := s.readBlobs(t.id, last)
+	if err != nil {
+		return err
+	}
+	idx := d.inOrder()
+	if err := rest(time.Since(start)); err != nil {
+		return err
+	}
+	for len(idx) > 0 {
+		start := time.Now()
+		b := s.db.NewBatch()
+		k := min(len(idx), s.cfg.fold.batchEntries)
+		for _, i := range idx[:k] {
+			e := d.at(i)
+			if err := putBatch(b, t.id, d.keyOf(e), d.valueOf(e), e.vlen == tombstone); err != nil {
+				b.Close()
+				return err
+			}
+		}
+		idx = idx[k:]
+		if err := s.foldBatch(t, b, nil); err != nil {
+			return err
+		}
+		if err := rest(time.Since(start)); err != nil {
+			return err
+		}
+	}
+	b := s.db.NewBatch()
+	if err := deleteBlobs(b, t.id, last); err != nil {
+		b.Close()
+		return err
+	}
+	return s.foldBatch(t, b, func() { t.folded(s, n, last) })
+}
+
+func deleteBlobs(b *pebble.Batch, id TableID, last Epoch) error {
+	if err := b.DeleteRange(blobPrefix(kindBlob, id), blobKey(id, last+1, 0), nil); err != nil {
+		return err
+	}
+	return b.DeleteRange(blobPrefix(kindGroup, id), groupKey(id, last+1), nil)
+}
+
+// foldBatch applies a batch unless the table has been dropped, and then calls done, if not nil,
+// before anybody else sees the tail.
+func (s *Store) foldBatch(t *stateTail, b *pebble.Batch, done func()) error {
+	defer b.Close()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dropped {
+		return nil
+	}
+	if err := s.apply(b, pebble.NoSync); err != nil {
+		return err
+	}
+	if done != nil {
+		done()
+	}
+	return nil
+}
+
+// folded forgets the n oldest groups, up to epoch last.
+func (t *stateTail) folded(s *Store, n int, last Epoch) {
+	for _, g := range t.groups[:n] {
+		t.bytes -= g.bytes
+		s.tailBytes.Add(-g.bytes)
+	}
+	t.groups = append([]blobGroup(nil), t.groups[n:]...)
+	p := t.parts.Load()
+	var parts []tailPart
+	if len(t.groups) > 0 {
+		if p == nil {
+			return
+		}
+		for _, q := range *p {
+			if q.epoch > last {
+				parts = append(parts, q)
+			}
+		}
+	}
+	t.parts.Store(&parts)
+}
+
+// awaitFolder makes a commit wait while far too much is unfolded.
+func (s *Store) awaitFolder(ctx context.Context) error {
+	if s.cfg.fold.manual || s.tailBytes.Load() <= s.cfg.fold.hardBytes {
+		return nil
+	}
+	s.cfg.Logger.Warn("storage: a checkpoint waits for state to be folded", "bytes", s.tailBytes.Load())
+	for s.tailBytes.Load() > s.cfg.fold.hardBytes {
+		notify(s.folder.wake)
+		select {
+		case <-s.folder.progress:
+			if err := s.folder.failed.Load(); err != nil {
+				return fmt.Errorf("too much state is not folded: %w", *err)
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package storage
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// stateTail is what a state table has committed as blobs and not yet folded into key order. All
+// handles of the table share it.
+//
+// Nobody needs to read the tail as long as the operators keep their state in memory: then blobs
+// are written, folded, and never looked at. When a handle does read, the tail is loaded into an
+// index in memory, and deltas that are committed later are kept for it too, until they are
+// folded.
+type stateTail struct {
+	id TableID
+
+	// parts is the index: deltas that cover all groups, newest first. It is nil while there are
+	// groups and the index is not loaded. Readers take it without a lock: a part that is removed
+	// while they use it is by then in key order in Pebble, with the same content.
+	parts atomic.Pointer[[]tailPart]
+	// wanted says that somebody has read through the tail since the last fold began.
+	wanted atomic.Bool
+
+	mu sync.Mutex
+	// groups are the unfolded groups, oldest first.
+	groups []blobGroup
+	bytes  int64 // of the groups
+	// folding is the newest epoch that a fold under way covers, or zero.
+	folding Epoch
+	// dropped says that the table was dropped: a fold under way must write no more.
+	dropped bool
+}
+
+// tailPart is an immutable delta with everything of the table up to its epoch that the next part
+// does not have.
+type tailPart struct {
+	epoch Epoch
+	d     *Delta
+}
+
+// maxTailParts bounds what a reader has to look through.
+const maxTailParts = 8
+
+func newStateTail(id TableID) *stateTail {
+	t := &stateTail{id: id}
+	t.parts.Store(new([]tailPart))
+	return t
+}
+
+// tail gives the shared tail of table id, which it makes if there is none.
+func (s *Store) tail(id TableID) *stateTail {
+	s.tailMu.Lock()
+	defer s.tailMu.Unlock()
+	t := s.tails[id]
+	if t == nil {
+		t = newStateTail(id)
+		s.tails[id] = t
+	}
+	return t
+}
+
+// loadTails finds the unfolded groups when the store is opened; it reads no blobs.
+func (s *Store) loadTails() error {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{kindGroup}, UpperBound: []byte{kindGroup + 1}})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		id, g, err := decodeGroup(it.Key(), it.Value())
+		if err != nil {
+			it.Close()
+			return fmt.Errorf("data directory %s: %w", s.cfg.Dir, err)
+		}
+		t := s.tail(id)
+		t.groups = append(t.groups, g)
+		t.bytes += g.bytes
+		s.tailBytes.Add(g.bytes)
+		t.parts.Store(nil)
+	}
+	return it.Close()
+}
+
+// readers gives the parts to look through, newest first, loading the index if need be.
+func (t *stateTail) index(s *Store) ([]tailPart, error) {
+	if !t.wanted.Load() {
+		t.wanted.Store(true)
+	}
+	if p := t.parts.Load(); p != nil {
+		return *p, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.parts.Load(); p != nil {
+		return *p, nil
+	}
+	last := t.groups[len(t.groups)-1].epoch
+	d, err := s.readBlobs(t.id, last)
+	if err != nil {
+		return nil, err
+	}
+	p := []tailPart{{epoch: last, d: d}}
+	t.parts.Store(&p)
+	return p, nil
+}
+
+// readBlobs merges all blobs of a table up to an epoch.
+func (s *Store) readBlobs(id TableID, last Epoch) (*Delta, error) {
+	d := &Delta{table: id}
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: blobPrefix(kindBlob, id),
+		UpperBound: blobKey(id, last+1, 0),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		v, err := it.ValueAndErr()
+		if err == nil {
+			err = eachBlobEntry(v, d.put)
+		}
+		if err != nil {
+			it.Close()
+			return nil, fmt.Errorf("state table %d, blob %x: %w", id, it.Key(), err)
+		}
+	}
+	return d, it.Close()
+}
+
+// committed adds what a commit has just made durable. It must be called before the deltas are
+// marked as committed, so that their owners find them here or there.
+func (t *stateTail) committed(s *Store, g blobGroup, deltas []*Delta) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dropped {
+		return
+	}
+	t.groups = append(t.groups, g)
+	t.bytes += g.bytes
+	s.tailBytes.Add(g.bytes)
+	p := t.parts.Load()
+	if p == nil {
+		return
+	}
+	if !t.wanted.Load() {
+		t.parts.Store(nil)
+		return
+	}
+	parts := make([]tailPart, 0, len(*p)+len(deltas))
+	for i := len(deltas) - 1; i >= 0; i-- {
+		parts = append(parts, tailPart{epoch: g.epoch, d: deltas[i]})
+	}
+	parts = append(parts, *p...)
+	if len(parts) > maxTailParts {
+		parts = t.mergeParts(parts)
+	}
+	t.parts.Store(&parts)
+}
+
+// mergeParts makes one part of all those that no fold under way covers.
+func (t *stateTail) mergeParts(parts []tailPart) []tailPart {
+	n := 0
+	for n < len(parts) && parts[n].epoch > t.folding {
+		n++
+	}
+	if n < 2 {
+		return parts
+	}
+	d := &Delta{table: t.id}
+	for i := n - 1; i >= 0; i-- {
+		from := parts[i].d
+		for j := range uint32(from.n) {
+			e := from.at(j)
+			d.put(from.keyOf(e), from.valueOf(e), e.vlen == tombstone)
+		}
+	}
+	return append([]tailPart{{epoch: parts[0].epoch, d: d}}, parts[n:]...)
+}
+
+// stateUpdate is a state table's share of a commit.
+type stateUpdate struct {
+	tail   *stateTail
+	group  blobGroup
+	deltas []*Delta
+}
+
+// writeDeltas adds the deltas, sorted by table, to the batch of a checkpoint: as blobs, or key by
+// key if they are few and the table has no blobs, which would hide them.
+func (s *Store) writeDeltas(b *pebble.Batch, epoch Epoch, deltas []*Delta) ([]stateUpdate, error) {
+	var updates []stateUpdate
+	for len(deltas) > 0 {
+		n, entries := 0, 0
+		for n < len(deltas) && deltas[n].table == deltas[0].table {
+			entries += deltas[n].n
+			n++
+		}
+		of := deltas[:n]
+		deltas = deltas[n:]
+		t := s.tail(of[0].table)
+		t.mu.Lock()
+		blobs := entries >= s.cfg.fold.minEntries || len(t.groups) > 0
+		t.mu.Unlock()
+		if !blobs {
+			for _, d := range of {
+				if err := d.writeTo(b); err != nil {
+					return nil, fmt.Errorf("table %d: %w", d.table, err)
+				}
+			}
+			continue
+		}
+		g := blobGroup{epoch: epoch}
+		for _, d := range of {
+			if err := d.writeBlobs(b, &g); err != nil {
+				return nil, fmt.Errorf("table %d: %w", d.table, err)
+			}
+		}
+		if err := b.Set(groupKey(t.id, epoch), g.encode(), nil); err != nil {
+			return nil, err
+		}
+		updates = append(updates, stateUpdate{tail: t, group: g, deltas: of})
+	}
+	return updates, nil
+}
+
+// deleteTable adds the deletion of everything of a table to a batch.
+func deleteTable(b *pebble.Batch, id TableID) error {
+	if err := b.DeleteRange(tablePrefix(id), tableEnd(id), nil); err != nil {
+		return err
+	}
+	for _, kind := range []byte{kindBlob, kindGroup} {
+		if err := b.DeleteRange(blobPrefix(kind, id), blobPrefixEnd(kind, id), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockTails keeps folds of the given tables from writing while a batch that deletes the tables is
+// applied. unlock is called with what came of it.
+func (s *Store) lockTails(ids []TableID) (unlock func(dropped bool)) {
+	s.tailMu.Lock()
+	var ts []*stateTail
+	for _, id := range ids {
+		if t := s.tails[id]; t != nil && !slices.Contains(ts, t) {
+			ts = append(ts, t)
+		}
+	}
+	s.tailMu.Unlock()
+	for _, t := range ts {
+		t.mu.Lock()
+	}
+	return func(dropped bool) {
+		for _, t := range ts {
+			if dropped {
+				t.dropped = true
+				s.tailBytes.Add(-t.bytes)
+				t.groups, t.bytes = nil, 0
+				t.parts.Store(new([]tailPart))
+			}
+			t.mu.Unlock()
+		}
+		if dropped {
+			s.tailMu.Lock()
+			for _, t := range ts {
+				delete(s.tails, t.id)
+			}
+			s.tailMu.Unlock()
+		}
+	}
+}
