@@ -31,8 +31,9 @@ type (
 	InputArrived struct{}
 	// Demand asks that every epoch up to Epoch be completed as soon as possible.
 	Demand struct{ Epoch Epoch }
-	// CheckpointDemand asks for a checkpoint of everything that is in the open epoch or before.
-	CheckpointDemand struct{}
+	// CheckpointDemand asks for a checkpoint of Epoch or a later one as soon as possible; 0 stands for
+	// the open epoch.
+	CheckpointDemand struct{ Epoch Epoch }
 	// Mutate asks for a barrier that carries a change of the graph. Add are the actors that exist from
 	// this barrier on, Remove those for which it is the last. With Checkpoint the barrier is one of
 	// a checkpoint.
@@ -199,7 +200,9 @@ func (c *Core) Step(m Message, now time.Time) ([]Action, error) {
 	case Demand:
 		c.demanded = max(c.demanded, m.Epoch)
 	case CheckpointDemand:
-		c.ckptDemanded = true
+		if !c.checkpointUnderWay(m.Epoch) {
+			c.ckptDemanded = true
+		}
 	case Mutate:
 		c.mutations = append(c.mutations, m)
 	case Collected:
@@ -308,6 +311,23 @@ func (c *Core) wantBarrier(now time.Time) bool {
 // gets larger checkpoints, not a queue of them).
 func (c *Core) checkpointDue(now time.Time) bool {
 	return !now.Before(c.lastCheckpoint.Add(c.cfg.CheckpointInterval)) && !c.checkpointPending()
+}
+
+// checkpointUnderWay tells whether a checkpoint of epoch e or later is committed or will be without
+// any more barriers.
+func (c *Core) checkpointUnderWay(e Epoch) bool {
+	if e == 0 {
+		return false
+	}
+	if c.durable >= e || len(c.saving) > 0 && c.saving[len(c.saving)-1].epoch >= e {
+		return true
+	}
+	for _, r := range c.flight {
+		if r.checkpoint && r.epoch >= e {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Core) checkpointPending() bool {

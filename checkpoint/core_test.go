@@ -17,7 +17,7 @@ import (
 //
 //	new [actors=(1,2)] [restored=n] [inflight=n]   a coordinator; barriers every 100 ms, checkpoints every 1 s
 //	at ms                                          moves the clock, and ticks if a timer is due
-//	input | demand epoch=n | checkpoint            messages
+//	input | demand epoch=n | checkpoint [epoch=n]  messages
 //	mutate [name=x] [add=(..)] [remove=(..)] [checkpoint]
 //	collect epoch=n actors=(..) [state=x]
 //	committed epoch=n [error]
@@ -74,7 +74,7 @@ func TestCore(t *testing.T) {
 			case "demand":
 				return step(Demand{Epoch: Epoch(epoch)})
 			case "checkpoint":
-				return step(CheckpointDemand{})
+				return step(CheckpointDemand{Epoch: Epoch(epoch)})
 			case "mutate":
 				return step(Mutate{
 					Mutation: name, Add: actorArg(t, d, "add"), Remove: actorArg(t, d, "remove"), Checkpoint: d.HasArg("checkpoint"),

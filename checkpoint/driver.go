@@ -65,6 +65,7 @@ type Driver struct {
 
 	mu     sync.Mutex
 	inbox  []Message
+	spare  []Message     // the last inbox, for reuse; Run's own
 	wake   chan struct{} // capacity 1: there is something in inbox
 	waits  []waiter
 	marks  Marks
@@ -122,7 +123,7 @@ func (d *Driver) Wait(ctx context.Context, epoch Epoch) error {
 
 // WaitDurable awaits a checkpoint of epoch or a later one, and demands it.
 func (d *Driver) WaitDurable(ctx context.Context, epoch Epoch) error {
-	return d.wait(ctx, epoch, true, CheckpointDemand{})
+	return d.wait(ctx, epoch, true, CheckpointDemand{Epoch: epoch})
 }
 
 func (d *Driver) wait(ctx context.Context, epoch Epoch, durable bool, demand Message) error {
@@ -178,12 +179,14 @@ func (d *Driver) Run(ctx context.Context) {
 	for {
 		d.mu.Lock()
 		msgs := d.inbox
-		d.inbox = nil
+		d.inbox = d.spare[:0]
 		d.mu.Unlock()
+		d.spare = msgs
 		for _, m := range msgs {
 			timerC, stop = d.step(ctx, m, timerC, stop)
 		}
 		if len(msgs) > 0 {
+			clear(msgs)
 			continue
 		}
 		select {
