@@ -401,8 +401,10 @@ func (b *Binder) limits(s *scope, q *ast.Select) logical.Limits {
 		if e == nil {
 			return nil
 		}
-		ls := &scope{parent: s.parent, q: &queryState{clause: clause}, ctes: s.ctes}
-		x := b.expr(ls, e)
+		old := s.q.clause
+		s.q.clause = clause
+		x := b.expr(s, e)
+		s.q.clause = old
 		x = b.assignWith(x, types.T(types.Int8), fn.Assignment, func(from types.Type) error {
 			return sqlerr.New(sqlerr.DatatypeMismatch, e.Position(), "argument of %s must be type bigint, not type %s", clause, from)
 		})

@@ -171,7 +171,65 @@ func foldOr(x *scalar.Or) scalar.Expr {
 	if f := factor(kept); f != nil {
 		return f
 	}
+	kept = toIn(kept, x.Pos)
+	if len(kept) == 1 {
+		return kept[0]
+	}
 	return &scalar.Or{Node: x.Node, Args: kept}
+}
+
+// toIn makes x IN (1, 2, 3) of x = 1 OR x = 2 OR x IN (3).
+func toIn(arms []scalar.Expr, pos int) []scalar.Expr {
+	var out []scalar.Expr
+	var lists []*scalar.In
+	for _, a := range arms {
+		var x scalar.Expr
+		var list []scalar.Expr
+		switch a := a.(type) {
+		case *scalar.Call:
+			if a.Fn.Name == "=" && len(a.Args) == 2 && a.Fn.Args[0] == a.Fn.Args[1] {
+				x, list = a.Args[0], a.Args[1:]
+				if constant(x) {
+					x, list = a.Args[1], a.Args[:1]
+				}
+			}
+		case *scalar.In:
+			if !a.Not {
+				x, list = a.X, a.List
+			}
+		}
+		ok := x != nil && !logical.Volatile(x)
+		for _, l := range list {
+			ok = ok && constant(l) && l.Type().Kind == x.Type().Kind
+		}
+		if !ok {
+			out = append(out, a)
+			continue
+		}
+		found := false
+		for _, in := range lists {
+			if logical.Equal(in.X, x) {
+				in.List = append(in.List, list...)
+				found = true
+			}
+		}
+		if !found {
+			in := &scalar.In{Node: scalar.Node{T: types.T(types.Bool), Pos: pos}, X: x, List: append([]scalar.Expr(nil), list...)}
+			lists = append(lists, in)
+			out = append(out, in)
+		}
+	}
+	for i, o := range out {
+		// A single comparison stays what it was.
+		if in, ok := o.(*scalar.In); ok && len(in.List) == 1 {
+			for _, a := range arms {
+				if c, ok := a.(*scalar.Call); ok && c.Fn.Name == "=" && (c.Args[0] == in.X && c.Args[1] == in.List[0] || c.Args[1] == in.X && c.Args[0] == in.List[0]) {
+					out[i] = a
+				}
+			}
+		}
+	}
+	return out
 }
 
 // factor takes out what all arms of an OR have in common: (a AND b) OR (a AND c) is a AND (b OR c). A
