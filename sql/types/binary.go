@@ -31,7 +31,7 @@ func ParseBinary(t Type, b []byte) (Datum, error) {
 }
 
 func parseBinary(t Type, b []byte) (Datum, error) {
-	if n := kinds[t.Kind].len; n > 0 && t.Kind != Name {
+	if n := kinds[t.Kind].len; n > 0 && t.Kind != Name && t.Kind != Void {
 		switch {
 		case len(b) < int(n):
 			return Null, shortBinary()

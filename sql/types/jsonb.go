@@ -2,7 +2,7 @@ package types
 
 import (
 	"bytes"
-	"sort"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -436,9 +436,19 @@ func (p *jsonParser) object(depth int) error {
 // orderMembers rewrites the object that starts at begin with its members in order, and of members
 // with one key the last.
 func orderMembers(out []byte, begin int, members []member) []byte {
-	sort.SliceStable(members, func(i, j int) bool {
-		return compareJSONKeys(out[members[i].keyAt:members[i].keyEnd], out[members[j].keyAt:members[j].keyEnd]) < 0
-	})
+	cmp := func(a, b member) int {
+		return compareJSONKeys(out[a.keyAt:a.keyEnd], out[b.keyAt:b.keyEnd])
+	}
+	if len(members) > 32 {
+		slices.SortStableFunc(members, cmp)
+	} else {
+		// By insertion: objects are small, and mostly in order.
+		for i := 1; i < len(members); i++ {
+			for j := i; j > 0 && cmp(members[j-1], members[j]) > 0; j-- {
+				members[j-1], members[j] = members[j], members[j-1]
+			}
+		}
+	}
 	body := append([]byte(nil), out[begin:]...)
 	out = append(out[:begin], '{')
 	first := true

@@ -1,14 +1,19 @@
 package types
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // compareJSONKeys orders two quoted keys as jsonb stores them: shorter first, then bytewise.
-func compareJSONKeys[S string | []byte](a, b S) int {
-	x, y := jsonUnquote(string(a)), jsonUnquote(string(b))
-	if len(x) != len(y) {
-		return cmpInt(int64(len(x)), int64(len(y)))
+func compareJSONKeys(a, b []byte) int {
+	if bytes.IndexByte(a, '\\') >= 0 || bytes.IndexByte(b, '\\') >= 0 {
+		a, b = []byte(jsonUnquote(string(a))), []byte(jsonUnquote(string(b)))
 	}
-	return strings.Compare(x, y)
+	if len(a) != len(b) {
+		return cmpInt(int64(len(a)), int64(len(b)))
+	}
+	return bytes.Compare(a, b)
 }
 
 // jsonUnquote gives the characters of a canonical JSON string.

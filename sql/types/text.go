@@ -280,7 +280,7 @@ func parseQChar(s string) string {
 		}
 		return string([]byte{c})
 	}
-	if s == "" {
+	if s == "" || s[0] == 0 {
 		return ""
 	}
 	return s[:1]
