@@ -5,11 +5,11 @@
 //	batch, err := p.Batch(b)                 // a query, run once: *plan.Batch
 //	dml, err := p.DML(b)                     // INSERT, UPDATE, DELETE: *plan.DML
 //	stream, err := p.Stream(b, StreamOptions{Parallelism: n, Sink: false}) // a view or sink: *plan.Stream
-//	text := plan.Explain(batch) ...
+//	text := batch.Explain(); stream.Explain(); dml.Explain()
 //
 // A Bound and what is planned from it are immutable and may be kept and run any number of times, as
 // long as the catalog stays the same: parameters stay scalar.Param in the plan, and
-// plan.Bind(batch, values) gives a copy with constants in their places.
+// batch.WithParams(values) gives a cheap copy with constants in their places.
 //
 // Stand-alone expressions (DEFAULT, CHECK, generated columns, EXECUTE arguments) go through
 // p.Expr(e, rel, type, what), the target of COPY FROM through p.Copy.

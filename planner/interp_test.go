@@ -259,6 +259,8 @@ func (ip *interp) run(n logical.Node, env binding) ([]row, error) {
 			seen[k] = true
 		}
 		return rows, nil
+	case *logical.Hop:
+		return hopRows(n, cols, rows), nil
 	case *logical.Window:
 		t := &logical.TopN{In: n.In, GroupBy: n.Partition, Order: n.Order, Rank: n.Out}
 		return ip.topN(t, cols, rows, env)
@@ -462,4 +464,23 @@ func (ip *interp) topN(n *logical.TopN, cols []logical.ColID, rows []row, env bi
 		}
 	}
 	return out, nil
+}
+
+// hopRows assigns rows to windows.
+func hopRows(n *logical.Hop, cols []logical.ColID, rows []row) []row {
+	micros := func(s types.Span) int64 { return int64(s.Days)*86400e6 + s.Micros }
+	size, slide, off := micros(n.Size), micros(n.Slide), micros(n.Offset)
+	var out []row
+	for _, r := range rows {
+		v := r[slices.Index(cols, n.Time)]
+		if !v.Valid {
+			continue
+		}
+		t := v.I - off
+		last := t - ((t%slide)+slide)%slide
+		for s := last; s > t-size; s -= slide {
+			out = append(out, append(slices.Clone(r), types.DInt(s+off), types.DInt(s+off+size)))
+		}
+	}
+	return out
 }

@@ -17,6 +17,8 @@ type physInterp struct {
 	data  map[string][][]types.Datum
 	env   *exec.Env
 	steps int
+	// frags are of a stream plan.
+	frags []*plan.Fragment
 }
 
 func (pi *physInterp) eval(e scalar.Expr, r row) (types.Datum, error) {
@@ -81,6 +83,32 @@ func (pi *physInterp) run(n plan.Node) ([]row, error) {
 			}
 			out = append(out, o)
 		}
+	case *plan.TableScan:
+		for _, r := range pi.data[n.Rel.Name] {
+			o := row{}
+			for _, c := range n.Cols {
+				o = append(o, r[c])
+			}
+			out = append(out, o)
+		}
+	case *plan.Receive:
+		return pi.run(pi.frags[n.From].Root)
+	case *plan.Materialize:
+		seen := map[string]bool{}
+		for _, r := range ins[0] {
+			k := ""
+			for _, c := range n.Key {
+				k += datumText(r[c.Col]) + "|"
+			}
+			if seen[k] {
+				return nil, fmt.Errorf("key %s is not unique", k)
+			}
+			seen[k] = true
+		}
+		return ins[0], nil
+	case *plan.Hop:
+		l := &logical.Hop{Time: n.TimeCol + 1, Size: n.Size, Slide: n.Slide, Offset: n.Offset}
+		return hopRows(l, upTo(len(n.In.Properties().Cols)), ins[0]), nil
 	case *plan.Values:
 		for _, es := range n.Rows {
 			o := row{}
@@ -152,6 +180,17 @@ func (pi *physInterp) run(n plan.Node) ([]row, error) {
 		return nil, fmt.Errorf("physInterp: %T", n)
 	}
 	return out, nil
+}
+
+// stream evaluates a stream plan as if all input came at once.
+func (pi *physInterp) stream(s *plan.Stream) ([]row, error) {
+	pi.frags = s.Fragments
+	for i, f := range s.Fragments {
+		if f.ID != i {
+			return nil, fmt.Errorf("fragment %d has number %d", i, f.ID)
+		}
+	}
+	return pi.run(s.Fragments[len(s.Fragments)-1].Root)
 }
 
 func (pi *physInterp) inAccess(n *plan.Scan, r row) (bool, error) {

@@ -1,169 +1,151 @@
 package plan
 
 import (
+	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/scalar"
-	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 )
 
-// Bind gives a copy of a batch plan in which every parameter $n is the constant values[n-1]. What has no
-// parameters is shared with b. The error is 42P02 if a value is missing.
-func Bind(b *Batch, values []types.Datum) (*Batch, error) {
-	bd := &binder{values: values, nodes: map[Node]Node{}}
-	c := *b
-	c.Root = bd.node(b.Root)
-	if b.Point != nil {
-		p := *b.Point
-		p.Key, p.Exprs = bd.list(p.Key), bd.list(p.Exprs)
-		p.Filter = bd.expr(p.Filter)
-		c.Point = &p
-	}
-	return &c, bd.err
-}
+// Params are the values of $1, $2, ..., each of the type that the statement was bound with.
+type Params []types.Datum
 
-// BindDML is Bind for a DML plan.
-func BindDML(d *DML, values []types.Datum) (*DML, error) {
-	q, err := Bind(d.Query, values)
-	if err != nil {
-		return nil, err
+// Expr gives e with constants in the place of its parameters; e itself if it has none.
+func (v Params) Expr(e scalar.Expr) scalar.Expr {
+	if e == nil || len(v) == 0 {
+		return e
 	}
-	bd := &binder{values: values}
-	c := *d
-	c.Query = q
-	c.Returning = bd.list(d.Returning)
-	if d.Conflict != nil {
-		k := *d.Conflict
-		k.Where = bd.expr(k.Where)
-		k.Set = make([]Assign, len(d.Conflict.Set))
-		for i, a := range d.Conflict.Set {
-			k.Set[i] = Assign{Col: a.Col, Expr: bd.expr(a.Expr)}
+	return logical.MapExpr(e, func(x scalar.Expr) scalar.Expr {
+		if p, ok := x.(*scalar.Param); ok && p.N <= len(v) {
+			return &scalar.Const{Node: p.Node, Val: v[p.N-1]}
 		}
-		c.Conflict = &k
-	}
-	return &c, bd.err
-}
-
-// binder replaces parameters.
-type binder struct {
-	values []types.Datum
-	// nodes remembers copies, so that a shared node stays shared.
-	nodes map[Node]Node
-	err   error
-}
-
-func (b *binder) expr(e scalar.Expr) scalar.Expr {
-	if e == nil {
 		return nil
-	}
-	return scalar.Map(e, func(e scalar.Expr) scalar.Expr {
-		p, ok := e.(*scalar.Param)
-		if !ok {
-			return e
-		}
-		if p.N < 1 || p.N > len(b.values) {
-			b.err = sqlerr.New(sqlerr.UndefinedParameter, p.Pos, "there is no parameter $%d", p.N)
-			return e
-		}
-		return &scalar.Const{Node: p.Node, Val: b.values[p.N-1]}
 	})
 }
 
-func (b *binder) list(es []scalar.Expr) []scalar.Expr {
+func (v Params) list(es []scalar.Expr) []scalar.Expr {
 	if es == nil {
 		return nil
 	}
 	out := make([]scalar.Expr, len(es))
 	for i, e := range es {
-		out[i] = b.expr(e)
+		out[i] = v.Expr(e)
 	}
 	return out
 }
 
-func (b *binder) endpoint(e *Endpoint) *Endpoint {
+// WithParams gives a copy of the plan for one execution. A point read copies nothing but its
+// expressions with parameters.
+func (b *Batch) WithParams(v Params) *Batch {
+	if len(v) == 0 {
+		return b
+	}
+	c := *b
+	if b.Point != nil {
+		p := *b.Point
+		p.Key, p.Filter, p.Exprs = v.list(p.Key), v.Expr(p.Filter), v.list(p.Exprs)
+		c.Point = &p
+	}
+	c.Root = v.node(b.Root)
+	return &c
+}
+
+// WithParams gives a copy of the plan for one execution.
+func (d *DML) WithParams(v Params) *DML {
+	if len(v) == 0 {
+		return d
+	}
+	c := *d
+	c.Query = d.Query.WithParams(v)
+	c.Returning = v.list(d.Returning)
+	if d.Conflict != nil {
+		x := *d.Conflict
+		x.Where = v.Expr(x.Where)
+		x.Set = append([]Assign(nil), x.Set...)
+		for i := range x.Set {
+			x.Set[i].Expr = v.Expr(x.Set[i].Expr)
+		}
+		c.Conflict = &x
+	}
+	return &c
+}
+
+func (v Params) endpoint(e *Endpoint) *Endpoint {
 	if e == nil {
 		return nil
 	}
-	return &Endpoint{Val: b.expr(e.Val), Inclusive: e.Inclusive}
+	return &Endpoint{Val: v.Expr(e.Val), Inclusive: e.Inclusive}
 }
 
-func (b *binder) node(n Node) Node {
-	if c, ok := b.nodes[n]; ok {
-		return c
-	}
-	c := b.rebuild(n)
-	b.nodes[n] = c
-	return c
-}
-
-func (b *binder) rebuild(n Node) Node {
+func (v Params) node(n Node) Node {
 	switch n := n.(type) {
 	case *Filter:
 		c := *n
-		c.In, c.Pred = b.node(n.In), b.expr(n.Pred)
+		c.In, c.Pred = v.node(n.In), v.Expr(n.Pred)
 		return &c
 	case *Project:
 		c := *n
-		c.In, c.Exprs = b.node(n.In), b.list(n.Exprs)
+		c.In, c.Exprs = v.node(n.In), v.list(n.Exprs)
 		return &c
 	case *HashAgg:
 		c := *n
-		c.In = b.node(n.In)
+		c.In = v.node(n.In)
 		return &c
 	case *HashJoin:
 		c := *n
-		c.L, c.R, c.Residual = b.node(n.L), b.node(n.R), b.expr(n.Residual)
+		c.L, c.R, c.Residual = v.node(n.L), v.node(n.R), v.Expr(n.Residual)
 		return &c
 	case *TopN:
 		c := *n
-		c.In, c.Limit, c.Offset = b.node(n.In), b.expr(n.Limit), b.expr(n.Offset)
+		c.In, c.Limit, c.Offset = v.node(n.In), v.Expr(n.Limit), v.Expr(n.Offset)
+		return &c
+	case *Limit:
+		c := *n
+		c.In, c.Limit, c.Offset = v.node(n.In), v.Expr(n.Limit), v.Expr(n.Offset)
+		return &c
+	case *Sort:
+		c := *n
+		c.In = v.node(n.In)
 		return &c
 	case *Hop:
 		c := *n
-		c.In = b.node(n.In)
+		c.In = v.node(n.In)
+		return &c
+	case *Max1Row:
+		c := *n
+		c.In = v.node(n.In)
 		return &c
 	case *UnionAll:
 		c := *n
 		c.Ins = make([]Node, len(n.Ins))
 		for i, in := range n.Ins {
-			c.Ins[i] = b.node(in)
+			c.Ins[i] = v.node(in)
+		}
+		return &c
+	case *ProjectSet:
+		c := *n
+		c.In = v.node(n.In)
+		c.Funcs = append([]SetFunc(nil), n.Funcs...)
+		for i := range c.Funcs {
+			c.Funcs[i].Args = v.list(c.Funcs[i].Args)
 		}
 		return &c
 	case *Values:
 		c := *n
 		c.Rows = make([][]scalar.Expr, len(n.Rows))
 		for i, r := range n.Rows {
-			c.Rows[i] = b.list(r)
-		}
-		return &c
-	case *Max1Row:
-		c := *n
-		c.In = b.node(n.In)
-		return &c
-	case *ProjectSet:
-		c := *n
-		c.In = b.node(n.In)
-		c.Funcs = make([]SetFunc, len(n.Funcs))
-		for i, f := range n.Funcs {
-			c.Funcs[i] = SetFunc{Fn: f.Fn, Args: b.list(f.Args), Types: f.Types}
+			c.Rows[i] = v.list(r)
 		}
 		return &c
 	case *Scan:
 		c := *n
-		c.Access = Access{Prefix: b.list(n.Access.Prefix), Lo: b.endpoint(n.Access.Lo), Hi: b.endpoint(n.Access.Hi)}
-		if n.Access.Points != nil {
-			c.Access.Points = make([][]scalar.Expr, len(n.Access.Points))
+		a := &c.Access
+		a.Prefix, a.Lo, a.Hi = v.list(a.Prefix), v.endpoint(a.Lo), v.endpoint(a.Hi)
+		if a.Points != nil {
+			a.Points = make([][]scalar.Expr, len(n.Access.Points))
 			for i, p := range n.Access.Points {
-				c.Access.Points[i] = b.list(p)
+				a.Points[i] = v.list(p)
 			}
 		}
-		return &c
-	case *Sort:
-		c := *n
-		c.In = b.node(n.In)
-		return &c
-	case *Limit:
-		c := *n
-		c.In, c.Limit, c.Offset = b.node(n.In), b.expr(n.Limit), b.expr(n.Offset)
 		return &c
 	}
 	return n
