@@ -179,10 +179,11 @@ func (p *parser) isLabel() bool {
 // ended with an operand, rather than with a word or a parenthesis.
 func (p *parser) infixOne(left frag, prec int, m mode) (f frag, open bool) {
 	t := p.tok()
+	labels := m == modeTarget
 	m = m.operand()
 	switch prec {
 	case precOr, precAnd:
-		return p.logic(left, prec), true
+		return p.logic(left, prec, labels), true
 	case precIs:
 		return p.is(left, m)
 	case precLike:
@@ -277,8 +278,8 @@ func (p *parser) operator() (schema, op string) {
 // high as the chain is long.
 const nativeLogic = 32
 
-// logic reads "left AND b AND c ..." as a whole.
-func (p *parser) logic(left frag, prec int) frag {
+// logic reads "left AND b AND c ..." as a whole. With labels set the last AND may be a label.
+func (p *parser) logic(left frag, prec int, labels bool) frag {
 	word, op := "and", " AND "
 	if prec == precOr {
 		word, op = "or", " OR "
@@ -286,7 +287,7 @@ func (p *parser) logic(left frag, prec int) frag {
 	start := p.pos()
 	operands := []frag{left}
 	var ops []int
-	for p.isWord(word) {
+	for p.isWord(word) && !(labels && len(ops) > 0 && p.isLabel()) {
 		ops = append(ops, p.pos())
 		p.next()
 		operands = append(operands, p.exprPrec(prec+1, modeFull))

@@ -55,7 +55,7 @@ func (p *parser) keywordExpr(t *lex.Token) (f frag, ok bool) {
 		if !paren {
 			return frag{}, false
 		}
-		return p.overlaps(p.explicitRow()), true
+		return p.explicitRow(), true
 	case "grouping":
 		if !paren {
 			return frag{}, false

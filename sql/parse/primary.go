@@ -55,13 +55,20 @@ func (p *parser) primary(m mode) frag {
 			if q != nil {
 				return p.indirection(p.subquery(t.Pos, q))
 			}
-			return p.afterParens(p.group(t.Pos, list))
+			f := p.indirection(p.group(t.Pos, list))
+			if m == modeRestricted {
+				return f
+			}
+			return p.overlaps(f)
 		}
 	case lex.Ident:
 		return p.nameOrCall()
 	case lex.Keyword:
 		if f, ok := p.keywordExpr(t); ok {
-			return f
+			if m == modeRestricted {
+				return f
+			}
+			return p.overlaps(f)
 		}
 		if t.Cat != lex.Reserved {
 			return p.nameOrCall()

@@ -201,7 +201,17 @@ func (p *parser) queryTail(q *query) {
 		q.sel.OrderBy = items
 		q.order = frags
 	}
-	limit, offset, locking := false, false, false
+	locked := p.lockingClauses(q)
+	p.limits(q)
+	if !locked {
+		p.lockingClauses(q)
+	}
+}
+
+// limits reads LIMIT or FETCH and OFFSET, in any order.
+func (p *parser) limits(q *query) {
+	ties := q.sel.WithTies
+	limit, offset := false, false
 	for p.err == nil {
 		t := p.tok()
 		switch {
@@ -214,12 +224,10 @@ func (p *parser) queryTail(q *query) {
 		case isWord(t, "offset") && !offset:
 			offset = true
 			p.offsetClause(q)
-		case isWord(t, "for") && !locking:
-			locking = true
-			for p.isWord("for") {
-				p.lockingClause(q)
-			}
 		default:
+			if ties && (limit || offset) {
+				p.failf(sqlerr.SyntaxError, sqlerr.NoPos, "multiple limit options not allowed")
+			}
 			return
 		}
 	}
@@ -301,6 +309,16 @@ func (p *parser) fetchClause(q *query) {
 	if p.err == nil && q.sel.OrderBy == nil {
 		p.failf(sqlerr.SyntaxError, sqlerr.NoPos, "WITH TIES cannot be specified without ORDER BY clause")
 	}
+}
+
+// lockingClauses reads any number of them and tells whether there was one.
+func (p *parser) lockingClauses(q *query) bool {
+	any := false
+	for p.isWord("for") {
+		any = true
+		p.lockingClause(q)
+	}
+	return any
 }
 
 // lockingClause reads FOR UPDATE and its kin, or FOR READ ONLY, which says nothing.
@@ -614,7 +632,7 @@ func endsTargets(t *lex.Token) bool {
 	case lex.Keyword:
 		switch t.Text {
 		case "from", "where", "group", "having", "window", "union", "intersect", "except", "order",
-			"limit", "offset", "fetch", "for", "into":
+			"limit", "offset", "fetch", "for", "into", "on", "returning", "with":
 			return true
 		}
 	}
