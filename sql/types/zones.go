@@ -38,14 +38,24 @@ func namedZone(name string) (*time.Location, bool) {
 	if lower == "utc" {
 		return time.UTC, true
 	}
-	for _, try := range []string{name, strings.ToUpper(name), titleZone(lower), titleZone2(lower)} {
-		loc, err := time.LoadLocation(try)
-		if err == nil {
+	for _, try := range []string{name, oddZones[lower], strings.ToUpper(name), titleZone(lower), titleZone2(lower)} {
+		if try == "" {
+			continue
+		}
+		if loc, err := time.LoadLocation(try); err == nil {
 			zoneCache.Store(lower, loc)
 			return loc, true
 		}
 	}
 	return nil, false
+}
+
+// oddZones are the zones whose capitals follow no rule.
+var oddZones = map[string]string{
+	"mexico/bajanorte": "Mexico/BajaNorte", "mexico/bajasur": "Mexico/BajaSur",
+	"brazil/denoronha": "Brazil/DeNoronha", "chile/easterisland": "Chile/EasterIsland",
+	"gb-eire": "GB-Eire", "america/knox_in": "America/Knox_IN",
+	"america/argentina/comodrivadavia": "America/Argentina/ComodRivadavia",
 }
 
 // titleZone writes "america/new_york" as the tz database does: America/New_York.
