@@ -83,8 +83,11 @@ func datum(t types.Type, v any) (types.Datum, bool) {
 		return types.DStr(v), t.Phys() == types.PhysStr && t.Kind != types.Array
 	case byte:
 		return types.DStr(string(rune(v))), t.Kind == types.QChar
-	case rune:
-		return types.DStr(string(v)), t.Kind == types.QChar
+	case int32: // a modifier, or a letter
+		if t.Kind == types.QChar {
+			return types.DStr(string(v)), true
+		}
+		return types.DInt(int64(v)), ints
 	case int:
 		return types.DInt(int64(v)), ints
 	case int64:

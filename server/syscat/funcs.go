@@ -48,18 +48,3 @@ type call struct {
 
 func (c *call) oid(i int) catalog.ID { return catalog.ID(c.args[i].I) }
 func (c *call) text(i int) string    { return c.args[i].S }
-
-type impl func(c *call) (types.Datum, error)
-
-// impls are the implementations of catalogFuncs, by ID.
-var impls = sync.OnceValue(func() map[string]impl {
-	return map[string]impl{
-		"pg_table_is_visible(oid)": func(c *call) (types.Datum, error) {
-			x := c.object(c.oid(0))
-			if x == nil {
-				return types.Null, nil
-			}
-			return types.DBool(c.visible(x)), nil
-		},
-	}
-})

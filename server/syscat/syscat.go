@@ -18,6 +18,7 @@ package syscat
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/types"
@@ -35,8 +36,16 @@ type Env struct {
 	Settings func(name string) string
 	// AllSettings lists the settings for pg_settings; nil has none.
 	AllSettings func() []Setting
-	// PID is the session's number.
-	PID int32
+	// SetSetting changes a setting for set_config and gives its new value; nil: set_config is not supported.
+	SetSetting func(name, value string, local bool) (string, error)
+	// PID is the session's number, TxID the transaction's, 0 if it has none.
+	PID  int32
+	TxID int64
+	// Started is when the server was; the zero time is not known.
+	Started time.Time
+	// Size gives the bytes that a relation takes and Tuples its number of rows as far as known, else -1;
+	// nil knows nothing.
+	Size, Tuples func(id catalog.ID) int64
 
 	once sync.Once
 	objs *objects

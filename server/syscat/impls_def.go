@@ -1,0 +1,281 @@
+package syscat
+
+import (
+	"strings"
+
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// definitions: format_type, pg_get_*, *_description.
+func (t implTable) definitions() {
+	t.set(func(c *call) (types.Datum, error) {
+		if !c.args[0].Valid {
+			return types.Null, nil
+		}
+		return types.DStr(formatTypeOID(uint32(c.oid(0)), c.args[1])), nil
+	}, "format_type(oid,int4)")
+	// What PostgreSQL keeps as a tree is kept as text here.
+	t.set(func(c *call) (types.Datum, error) { return c.args[0], nil }, "pg_get_expr(text,oid)", "pg_get_expr(text,oid,bool)")
+	viewdef := func(c *call, x *object) types.Datum {
+		if x == nil || x.kind != kindView && x.kind != kindMatView {
+			return types.Null
+		}
+		return textOrNull(viewDefinition(x.rel))
+	}
+	t.set(func(c *call) (types.Datum, error) { return viewdef(c, c.object(c.oid(0))), nil },
+		"pg_get_viewdef(oid)", "pg_get_viewdef(oid,bool)", "pg_get_viewdef(oid,int4)")
+	t.set(func(c *call) (types.Datum, error) {
+		x, err := c.findRelation(c.text(0))
+		return viewdef(c, x), err
+	}, "pg_get_viewdef(text)", "pg_get_viewdef(text,bool)")
+	t.set(func(c *call) (types.Datum, error) {
+		return textOrNull(c.indexDefinition(c.object(c.oid(0)), 0, false)), nil
+	}, "pg_get_indexdef(oid)")
+	t.set(func(c *call) (types.Datum, error) {
+		return textOrNull(c.indexDefinition(c.object(c.oid(0)), int(c.args[1].I), c.args[2].Bool())), nil
+	}, "pg_get_indexdef(oid,int4,bool)")
+	t.set(func(c *call) (types.Datum, error) {
+		return textOrNull(c.constraintDefinition(c.oid(0), len(c.args) > 1 && c.args[1].Bool())), nil
+	}, "pg_get_constraintdef(oid)", "pg_get_constraintdef(oid,bool)")
+	t.set(serialSequence, "pg_get_serial_sequence(text,text)")
+	t.always(types.Null, "pg_get_ruledef(oid)", "pg_get_ruledef(oid,bool)", "pg_get_triggerdef(oid)", "pg_get_triggerdef(oid,bool)",
+		"pg_get_partkeydef(oid)", "pg_get_statisticsobjdef(oid)", "pg_get_statisticsobjdef_columns(oid)",
+		"pg_get_function_sqlbody(oid)", "shobj_description(oid,name)")
+	ofProc := func(f func(p *fn.Func, c *call) string) impl {
+		return func(c *call) (types.Datum, error) {
+			p := procs().byOID[c.oid(0)]
+			if p == nil {
+				return types.Null, nil
+			}
+			return types.DStr(f(p.fn, c)), nil
+		}
+	}
+	t.set(ofProc(func(f *fn.Func, _ *call) string { return resultText(f) }), "pg_get_function_result(oid)")
+	t.set(ofProc(func(f *fn.Func, _ *call) string { return argumentsText(f, true) }), "pg_get_function_arguments(oid)")
+	t.set(ofProc(func(f *fn.Func, _ *call) string { return argumentsText(f, false) }), "pg_get_function_identity_arguments(oid)")
+	t.set(ofProc(func(f *fn.Func, _ *call) string { return functionDefinition(f) }), "pg_get_functiondef(oid)")
+	t.set(func(c *call) (types.Datum, error) {
+		p, n := procs().byOID[c.oid(0)], int(c.args[1].I)-1
+		if p == nil || n < 0 || n >= len(p.fn.Defaults) || p.fn.Defaults[n] == fn.NoDefault {
+			return types.Null, nil
+		}
+		return types.DStr(p.fn.Defaults[n]), nil
+	}, "pg_get_function_arg_default(oid,int4)")
+	t.set(func(c *call) (types.Datum, error) {
+		if len(c.args) > 1 && c.text(1) != "pg_class" {
+			return types.Null, nil
+		}
+		if x := c.object(c.oid(0)); x != nil {
+			return textOrNull(x.comment), nil
+		}
+		return types.Null, nil
+	}, "obj_description(oid)", "obj_description(oid,name)")
+	t.set(func(c *call) (types.Datum, error) {
+		if x := c.object(c.oid(0)); x != nil {
+			for _, a := range x.cols {
+				if int64(a.num) == c.args[1].I {
+					return textOrNull(a.comment), nil
+				}
+			}
+		}
+		return types.Null, nil
+	}, "col_description(oid,int4)")
+	t.set(func(c *call) (types.Datum, error) {
+		x := c.object(c.oid(1))
+		if x == nil || c.oid(0) != classID {
+			return types.Null, nil
+		}
+		s := x.kindName() + " " + c.qualified(x)
+		for _, a := range x.cols {
+			if c.args[2].I != 0 && int64(a.num) == c.args[2].I {
+				s = "column " + quoteIdent(a.Name) + " of " + s
+			}
+		}
+		return types.DStr(s), nil
+	}, "pg_describe_object(oid,oid,int4)")
+}
+
+// classID is the oid of pg_class.
+const classID = catalog.ID(1259)
+
+// kindName is the kind of x in words.
+func (x *object) kindName() string {
+	switch x.kind {
+	case kindView:
+		return "view"
+	case kindMatView:
+		return "materialized view"
+	case kindForeign:
+		return "foreign table"
+	case kindIndex:
+		return "index"
+	case kindSequence:
+		return "sequence"
+	}
+	return "table"
+}
+
+// formatTypeOID is format_type.
+func formatTypeOID(oid uint32, mod types.Datum) string {
+	if oid == 0 {
+		return "-"
+	}
+	m := int32(-1)
+	if mod.Valid {
+		m = int32(mod.I)
+	}
+	t, ok := types.TypeByOID(oid, m)
+	switch {
+	case !ok:
+		return "???"
+	case !mod.Valid:
+		return formatType(t)
+	}
+	return t.String()
+}
+
+// viewDefinition is the defining query of a view, as a statement.
+func viewDefinition(r *catalog.Relation) string {
+	q := strings.TrimRight(strings.TrimSpace(r.Query), "; \n\t")
+	if q == "" {
+		return ""
+	}
+	return " " + q + ";"
+}
+
+// indexDefinition is the statement that would make an index, or the text of its column col if that is not
+// 0. pretty leaves away a schema that is not needed.
+func (e *Env) indexDefinition(x *object, col int, pretty bool) string {
+	if x == nil || x.index == nil {
+		return ""
+	}
+	var items []string
+	for i, k := range x.index.key {
+		s := quoteIdent(x.rel.Columns[k-1].Name)
+		if col != 0 {
+			if i+1 == col {
+				return s
+			}
+			continue
+		}
+		switch desc, first := x.index.desc[i], x.index.nullsFirst[i]; {
+		case desc && first:
+			s += " DESC"
+		case desc:
+			s += " DESC NULLS LAST"
+		case first:
+			s += " NULLS FIRST"
+		}
+		items = append(items, s)
+	}
+	if col != 0 {
+		return ""
+	}
+	unique := ""
+	if x.index.unique {
+		unique = "UNIQUE "
+	}
+	table := quoteIdent(x.rel.Schema) + "." + quoteIdent(x.rel.Name)
+	if t := e.object(x.rel.ID); pretty && t != nil {
+		table = e.qualified(t)
+	}
+	return "CREATE " + unique + "INDEX " + quoteIdent(x.name) + " ON " + table + " USING btree (" + strings.Join(items, ", ") + ")"
+}
+
+// constraintDefinition is a constraint as it stands in CREATE TABLE.
+func (e *Env) constraintDefinition(oid catalog.ID, pretty bool) string {
+	for _, n := range e.objects().constraints {
+		if n.oid != oid {
+			continue
+		}
+		switch n.kind {
+		case 'p':
+			return "PRIMARY KEY (" + columnNames(n.rel.rel, n.cols) + ")"
+		case 'u':
+			return "UNIQUE (" + columnNames(n.rel.rel, n.cols) + ")"
+		}
+		if pretty {
+			return "CHECK (" + n.expr + ")"
+		}
+		return "CHECK ((" + n.expr + "))"
+	}
+	return ""
+}
+
+func serialSequence(c *call) (types.Datum, error) {
+	x, err := c.findRelation(c.text(0))
+	if err != nil {
+		return types.Null, err
+	}
+	for _, a := range x.cols {
+		if a.Name != c.text(1) {
+			continue
+		}
+		for _, s := range c.objects().list {
+			if s.sequence == a.num && s.rel == x.rel {
+				return types.DStr(quoteIdent(s.schema) + "." + quoteIdent(s.name)), nil
+			}
+		}
+		return types.Null, nil
+	}
+	return types.Null, sqlerr.Newf(sqlerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c.text(1), x.name)
+}
+
+// resultText is the result of a function as CREATE FUNCTION has it.
+func resultText(f *fn.Func) string {
+	if f.Outs == nil {
+		if f.Kind == fn.Table {
+			return "SETOF " + formatType(f.Ret)
+		}
+		return formatType(f.Ret)
+	}
+	if len(f.Outs) == 1 {
+		return "SETOF " + formatType(f.Outs[0].Type)
+	}
+	return "SETOF record"
+}
+
+// argumentsText are the arguments of a function.
+func argumentsText(f *fn.Func, defaults bool) string {
+	var out []string
+	for i, t := range f.Args {
+		s := formatType(t)
+		if f.Variadic && i == len(f.Args)-1 {
+			if t.Kind != types.Any {
+				s += "[]"
+			}
+			s = "VARIADIC " + s
+		}
+		if f.ArgNames != nil && f.ArgNames[i] != "" {
+			s = quoteIdent(f.ArgNames[i]) + " " + s
+		}
+		if defaults && f.Defaults != nil && f.Defaults[i] != fn.NoDefault {
+			s += " DEFAULT " + f.Defaults[i]
+		}
+		out = append(out, s)
+	}
+	for _, o := range f.Outs {
+		out = append(out, "OUT "+quoteIdent(o.Name)+" "+formatType(o.Type))
+	}
+	return strings.Join(out, ", ")
+}
+
+func functionDefinition(f *fn.Func) string {
+	s := "CREATE OR REPLACE FUNCTION pg_catalog." + quoteIdent(f.Name) + "(" + argumentsText(f, true) + ")\n RETURNS " +
+		resultText(f) + "\n LANGUAGE internal\n"
+	var attrs []string
+	switch f.Volatility {
+	case fn.Immutable:
+		attrs = append(attrs, "IMMUTABLE")
+	case fn.Stable:
+		attrs = append(attrs, "STABLE")
+	}
+	attrs = append(attrs, "PARALLEL SAFE")
+	if f.Strict {
+		attrs = append(attrs, "STRICT")
+	}
+	return s + " " + strings.Join(attrs, " ") + "\nAS $function$" + f.Name + "$function$\n"
+}

@@ -1,0 +1,282 @@
+package syscat
+
+import (
+	"strconv"
+
+	"github.com/weirdb/weir/sql/types"
+)
+
+func infoCatalogRows(c *content) {
+	c.columns("catalog_name")
+	c.add(c.env.Database)
+}
+
+func infoEnabledRolesRows(c *content) {
+	c.columns("role_name")
+	for _, n := range c.env.roles() {
+		c.add(n)
+	}
+}
+
+func infoSchemataRows(c *content) {
+	c.columns("catalog_name", "schema_name", "schema_owner")
+	for _, s := range c.env.schemas() {
+		c.add(c.env.Database, s.Name, ownerName(s.Owner))
+	}
+}
+
+// tableTypes are the words of information_schema.tables; what is not in it is no table there. The standard does
+// not know materialized views, and PostgreSQL leaves them out.
+var tableTypes = map[rune]string{kindTable: "BASE TABLE", kindView: "VIEW", kindForeign: "FOREIGN"}
+
+func yesNo(b bool) string {
+	if b {
+		return "YES"
+	}
+	return "NO"
+}
+
+func infoTablesRows(c *content) {
+	c.columns("table_catalog", "table_schema", "table_name", "table_type", "is_insertable_into", "is_typed")
+	for _, x := range c.all() {
+		if t := tableTypes[x.kind]; t != "" {
+			c.add(c.env.Database, x.schema, x.name, t, yesNo(x.writable()), "NO")
+		}
+	}
+}
+
+func infoColumnsRows(c *content) {
+	c.columns("table_catalog", "table_schema", "table_name", "column_name", "ordinal_position", "column_default",
+		"is_nullable", "data_type", "character_maximum_length", "character_octet_length", "numeric_precision",
+		"numeric_precision_radix", "numeric_scale", "datetime_precision", "interval_type", "collation_catalog", "collation_schema",
+		"collation_name", "udt_catalog", "udt_schema", "udt_name", "dtd_identifier", "is_self_referencing", "is_identity",
+		"identity_generation", "identity_start", "identity_increment", "identity_maximum", "identity_minimum",
+		"identity_cycle", "is_generated", "generation_expression", "is_updatable")
+	db := c.env.Database
+	for _, x := range c.all() {
+		if tableTypes[x.kind] == "" {
+			continue
+		}
+		for _, a := range x.cols {
+			t := a.Type
+			p := precisionOf(t)
+			var def, gen, generation, start, increment, maximum, minimum any
+			cycle, generated := "NO", "NEVER"
+			if hasDefault(x, a) {
+				if a.Generated {
+					gen, generated = a.Default, "ALWAYS"
+				} else {
+					def = c.env.defaultText(x, a)
+				}
+			}
+			if a.Identity != "" {
+				generation = map[string]string{"always": "ALWAYS", "by default": "BY DEFAULT"}[a.Identity]
+				start, increment, minimum, maximum = "1", "1", "1", strconv.FormatInt(maxInt(t.Kind), 10)
+			}
+			var collCat, collSchema, collName any
+			if collationOf(t) == cCollation {
+				collCat, collSchema, collName = db, pgCatalog, "C"
+			}
+			c.add(db, x.schema, x.name, a.Name, a.num, def, yesNo(!a.NotNull), infoType(t), p.chars, p.octets, p.precision,
+				p.radix, p.scale, p.datetime, p.interval, collCat, collSchema, collName, db, pgCatalog, t.Name(),
+				strconv.Itoa(a.num), "NO", yesNo(a.Identity != ""), generation, start, increment, maximum, minimum,
+				cycle, generated, gen, yesNo(x.writable()))
+		}
+	}
+}
+
+// infoType is a type's name without modifier; an array is only that.
+func infoType(t types.Type) string {
+	if t.Kind == types.Array {
+		return "ARRAY"
+	}
+	return formatType(t)
+}
+
+// precision is what information_schema.columns says of a type's size; nil is NULL.
+type precision struct {
+	chars, octets, precision, radix, scale, datetime, interval any
+}
+
+func precisionOf(t types.Type) precision {
+	var p precision
+	switch t.Kind {
+	case types.Varchar, types.Char:
+		if n := t.CharLen(); n >= 0 {
+			p.chars, p.octets = n, 4*n
+		} else {
+			p.octets = 1 << 30
+		}
+	case types.Text:
+		p.octets = 1 << 30
+	case types.Int2:
+		p.precision, p.radix, p.scale = 16, 2, 0
+	case types.Int4:
+		p.precision, p.radix, p.scale = 32, 2, 0
+	case types.Int8:
+		p.precision, p.radix, p.scale = 64, 2, 0
+	case types.Float4:
+		p.precision, p.radix = 24, 2
+	case types.Float8:
+		p.precision, p.radix = 53, 2
+	case types.Numeric:
+		p.radix = 10
+		if n, s, ok := t.NumericPS(); ok {
+			p.precision, p.scale = n, s
+		}
+	case types.Date:
+		p.datetime = 0
+	case types.Time, types.Timestamp, types.Timestamptz, types.Interval:
+		p.datetime = 6
+		if n := t.TimePrecision(); n >= 0 {
+			p.datetime = n
+		}
+	}
+	return p
+}
+
+func infoViewsRows(c *content) {
+	c.columns("table_catalog", "table_schema", "table_name", "view_definition", "check_option", "is_updatable",
+		"is_insertable_into", "is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into")
+	for _, x := range c.all() {
+		if tableTypes[x.kind] == "VIEW" {
+			c.add(c.env.Database, x.schema, x.name, orNull(viewDefinition(x.rel)), "NONE", "NO", "NO", "NO", "NO", "NO")
+		}
+	}
+}
+
+func infoTableConstraintsRows(c *content) {
+	c.columns("constraint_catalog", "constraint_schema", "constraint_name", "table_catalog", "table_schema", "table_name",
+		"constraint_type", "is_deferrable", "initially_deferred", "enforced", "nulls_distinct")
+	words := map[rune]string{'p': "PRIMARY KEY", 'u': "UNIQUE", 'c': "CHECK"}
+	db := c.env.Database
+	for _, n := range c.env.objects().constraints {
+		var distinct any
+		if n.kind == 'u' {
+			distinct = "YES"
+		}
+		c.add(db, n.rel.schema, n.name, db, n.rel.schema, n.rel.name, words[n.kind], "NO", "NO", "YES", distinct)
+	}
+	// In the standard's eyes NOT NULL is a CHECK constraint.
+	for _, x := range c.env.objects().list {
+		if x.kind != kindTable {
+			continue
+		}
+		for _, a := range x.cols {
+			if a.NotNull {
+				c.add(db, x.schema, c.env.notNullName(x, a), db, x.schema, x.name, "CHECK", "NO", "NO", "YES", nil)
+			}
+		}
+	}
+}
+
+// notNullName makes the name of a NOT NULL constraint, which has none in the catalog.
+func (e *Env) notNullName(x *object, a attribute) string {
+	return strconv.FormatUint(uint64(e.schemaID(x.schema)), 10) + "_" + strconv.FormatUint(uint64(x.oid), 10) + "_" +
+		strconv.Itoa(a.num) + "_not_null"
+}
+
+func infoKeyColumnRows(c *content) {
+	c.columns("constraint_catalog", "constraint_schema", "constraint_name", "table_catalog", "table_schema", "table_name",
+		"column_name", "ordinal_position")
+	db := c.env.Database
+	for _, n := range c.env.objects().constraints {
+		if n.kind == 'c' {
+			continue
+		}
+		for i, num := range n.cols {
+			c.add(db, n.rel.schema, n.name, db, n.rel.schema, n.rel.name, n.rel.rel.Columns[num-1].Name, i+1)
+		}
+	}
+}
+
+func infoConstraintColumnRows(c *content) {
+	c.columns("table_catalog", "table_schema", "table_name", "column_name", "constraint_catalog", "constraint_schema",
+		"constraint_name")
+	db := c.env.Database
+	for _, n := range c.env.objects().constraints {
+		for _, num := range n.cols {
+			c.add(db, n.rel.schema, n.rel.name, n.rel.rel.Columns[num-1].Name, db, n.rel.schema, n.name)
+		}
+	}
+}
+
+func infoConstraintTableRows(c *content) {
+	c.columns("table_catalog", "table_schema", "table_name", "constraint_catalog", "constraint_schema", "constraint_name")
+	db := c.env.Database
+	for _, n := range c.env.objects().constraints {
+		if n.kind != 'c' {
+			c.add(db, n.rel.schema, n.rel.name, db, n.rel.schema, n.name)
+		}
+	}
+}
+
+func infoCheckRows(c *content) {
+	c.columns("constraint_catalog", "constraint_schema", "constraint_name", "check_clause")
+	db := c.env.Database
+	for _, n := range c.env.objects().constraints {
+		if n.kind == 'c' {
+			c.add(db, n.rel.schema, n.name, "("+n.expr+")")
+		}
+	}
+	for _, x := range c.env.objects().list {
+		if x.kind != kindTable {
+			continue
+		}
+		for _, a := range x.cols {
+			if a.NotNull {
+				c.add(db, x.schema, c.env.notNullName(x, a), quoteIdent(a.Name)+" IS NOT NULL")
+			}
+		}
+	}
+}
+
+func infoSequencesRows(c *content) {
+	c.columns("sequence_catalog", "sequence_schema", "sequence_name", "data_type", "numeric_precision",
+		"numeric_precision_radix", "numeric_scale", "start_value", "minimum_value", "maximum_value", "increment", "cycle_option")
+	for _, x := range c.env.objects().list {
+		if x.sequence == 0 {
+			continue
+		}
+		t := x.rel.Columns[x.sequence-1].Type
+		// As in PostgreSQL, those of identity columns are not listed.
+		if x.rel.Columns[x.sequence-1].Identity != "" {
+			continue
+		}
+		c.add(c.env.Database, x.schema, x.name, formatType(t), precisionOf(t).precision, 2, 0, "1", "1",
+			strconv.FormatInt(maxInt(t.Kind), 10), "1", "NO")
+	}
+}
+
+func infoTablePrivilegesRows(c *content) {
+	c.columns("grantor", "grantee", "table_catalog", "table_schema", "table_name", "privilege_type", "is_grantable",
+		"with_hierarchy")
+	for _, x := range c.env.objects().list {
+		if tableTypes[x.kind] == "" {
+			continue
+		}
+		ps := []string{"SELECT"}
+		if x.writable() {
+			ps = []string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE"}
+		}
+		owner := ownerName(x.owner)
+		for _, p := range ps {
+			c.add(owner, owner, c.env.Database, x.schema, x.name, p, "YES", yesNo(p == "SELECT"))
+		}
+	}
+}
+
+func infoViewTableRows(c *content) {
+	c.columns("view_catalog", "view_schema", "view_name", "table_catalog", "table_schema", "table_name")
+	db := c.env.Database
+	for _, x := range c.env.objects().list {
+		if tableTypes[x.kind] != "VIEW" {
+			continue
+		}
+		for _, id := range x.rel.DependsOn {
+			if d := c.env.object(id); d != nil {
+				c.add(db, x.schema, x.name, db, d.schema, d.name)
+			}
+		}
+	}
+}
