@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/connector"
 	"github.com/weirdb/weir/connector/builtin"
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/server/engine"
@@ -44,6 +45,8 @@ type Config struct {
 	// ShutdownGrace is how long running statements may take to end at a shutdown. Default 10 s.
 	ShutdownGrace time.Duration
 	Logger        *slog.Logger
+	// Connectors are the sources and sinks that there are. Default: those that come with Weir.
+	Connectors *connector.Registry
 	// Insecure allows an address that other machines reach, without passwords.
 	Insecure bool
 }
@@ -72,6 +75,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ShutdownGrace == 0 {
 		c.ShutdownGrace = 10 * time.Second
+	}
+	if c.Connectors == nil {
+		c.Connectors = builtin.New()
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -138,7 +144,7 @@ func Open(cfg Config) (*Server, error) {
 	s.engine, err = engine.Open(engine.Config{
 		Storage: storage.Config{Dir: cfg.DataDir}, Logger: cfg.Logger, Parallelism: cfg.Parallelism,
 		Checkpoint:  checkpoint.Config{BarrierInterval: cfg.BarrierInterval, CheckpointInterval: cfg.CheckpointInterval},
-		MemoryLimit: cfg.MemoryLimit, Connectors: builtin.New(), Registry: syscat.Registry(), Catalog: syscat.WithSystem,
+		MemoryLimit: cfg.MemoryLimit, Connectors: cfg.Connectors, Registry: syscat.Registry(), Catalog: syscat.WithSystem,
 	})
 	if err != nil {
 		err = errors.Join(err, s.ln.Close())
@@ -177,6 +183,9 @@ func checkAddress(cfg Config) error {
 
 // Addr is where clients connect; HTTPAddr is nil if there is no HTTP.
 func (s *Server) Addr() net.Addr { return s.ln.Addr() }
+
+// Engine gives the engine, for tools that run in the server's process.
+func (s *Server) Engine() *engine.Engine { return s.engine }
 
 // HTTPAddr is where health and metrics are.
 func (s *Server) HTTPAddr() net.Addr {

@@ -22,16 +22,12 @@ func Batch(n plan.Node, leaves BatchLeaves, env *exec.Env) (*batch.Node, error) 
 		l, err := leaves.Source(n)
 		return &batch.Node{Leaf: l}, err
 	}
-	o, err := operator(n, env)
+	o, err := operator(n, env, true)
 	if err != nil {
 		return nil, err
 	}
 	out := &batch.Node{Op: o}
-	if j, ok := n.(*plan.HashJoin); ok {
-		// The side that is not preserved comes first, so that no row is ever taken back. A full
-		// join has no such order and may take back rows of the side that ran first.
-		out.BuildLast = j.Kind != plan.Right
-	}
+	_, out.BuildLast = n.(*plan.HashJoin)
 	for _, in := range n.Inputs() {
 		c, err := Batch(in, leaves, env)
 		if err != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/weirdb/weir/sql/types"
 )
 
-// operator makes the operator of a node that has inputs, except the ends of stream plans.
-func operator(n plan.Node, env *exec.Env) (exec.Operator, error) {
+// operator makes the operator of a node, except leaves and the ends of stream plans. In batch plans the
+// right input of a join is complete before the left one starts.
+func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 	in := func(i int) []types.Type { return n.Inputs()[i].Properties().Types() }
 	switch n := n.(type) {
 	case *plan.Filter:
@@ -36,7 +37,7 @@ func operator(n plan.Node, env *exec.Env) (exec.Operator, error) {
 			Left: in(0), Right: in(1), Kind: joinKind(n.Kind), LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: n.NullSafe,
 			LeftRowKey: n.LeftRowKey, RightRowKey: n.RightRowKey,
 			LeftAppendOnly: n.LeftAppendOnly, RightAppendOnly: n.RightAppendOnly,
-			LeftDist: n.LeftDist, RightDist: n.RightDist, Output: n.Output, Residual: n.Residual,
+			LeftDist: n.LeftDist, RightDist: n.RightDist, Output: n.Output, Residual: n.Residual, BuildRight: batch,
 		})
 	case *plan.TopN:
 		limit, offset, err := limits(n.Limit, n.Offset, env)

@@ -218,7 +218,7 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 		}
 		out.Op, err = op.NewSink(op.SinkConfig{In: n.In.Properties().Types(), Visible: n.Visible, Writer: w})
 	default:
-		out.Op, err = operator(n, fb.j.Env)
+		out.Op, err = operator(n, fb.j.Env, false)
 	}
 	if err != nil {
 		return nil, err

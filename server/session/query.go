@@ -359,14 +359,13 @@ func relationTypes(rel *catalog.Relation) []types.Type {
 }
 
 func (sc *scanner) add(row []byte, notNull int) error {
+	if notNull >= 0 && vec.EncodedNull(row, notNull) {
+		return nil
+	}
 	if _, err := vec.DecodeRow(row, sc.row.Cols); err != nil {
 		return err
 	}
 	sc.row.PushDiff(1)
-	if notNull >= 0 && sc.row.Cols[notNull].IsNull(sc.row.Len()-1) {
-		sc.row.Truncate(sc.row.Len() - 1)
-		return nil
-	}
 	if sc.row.Len() >= vec.ChunkSize {
 		return sc.flush()
 	}

@@ -10,11 +10,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/server/engine"
+	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -283,12 +287,32 @@ func (s *session) zone() *time.Location {
 
 // execEnv is what expressions of a statement depend on.
 func (s *session) execEnv(t *tx) *exec.Env {
-	return &exec.Env{Location: s.zone(), Now: t.start, User: s.user, Database: Database}
+	return &exec.Env{Location: s.zone(), Now: t.start, User: s.user, Database: Database, Objects: s.sysEnv(t)}
+}
+
+// sysEnv is what system relations and catalog functions depend on.
+func (s *session) sysEnv(t *tx) *syscat.Env {
+	return &syscat.Env{
+		Catalog: t.inc.Catalog(), User: s.user, Database: Database, SearchPath: s.vars.searchPath(s.user), PID: s.pid,
+		Settings: func(name string) string { return s.vars.get(strings.ToLower(name)) },
+		AllSettings: func() []syscat.Setting {
+			var out []syscat.Setting
+			for _, key := range slices.Sorted(maps.Keys(settings)) {
+				d := settings[key]
+				out = append(out, syscat.Setting{Name: d.name, Value: s.vars.get(key), Default: d.def, Help: d.help, Fixed: d.fixed})
+			}
+			return out
+		},
+	}
 }
 
 // typeEnv is what the text of values depends on.
 func (s *session) typeEnv() *types.Env {
-	return &types.Env{TimeZone: s.zone(), Now: s.now().UnixMicro() - epoch2000}
+	e := &types.Env{TimeZone: s.zone(), Now: s.now().UnixMicro() - epoch2000}
+	if s.tx != nil && s.tx.inc != nil {
+		e.Names = s.sysEnv(s.tx)
+	}
+	return e
 }
 
 // epoch2000 is 2000-01-01 in Unix microseconds, where Postgres's time begins.

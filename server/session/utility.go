@@ -10,7 +10,6 @@ import (
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/planner"
-	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
@@ -371,7 +370,7 @@ func (s *session) explainText(t *tx, st *ast.Explain) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return plan.ExplainStream(stream), nil
+		return stream.Explain(), nil
 	}
 	switch q := st.Stmt.(type) {
 	case *ast.CreateView:
@@ -386,7 +385,7 @@ func (s *session) explainText(t *tx, st *ast.Explain) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return plan.ExplainStream(stream), nil
+		return stream.Explain(), nil
 	case *ast.Select:
 		b, err := pl.Bind(q, nil)
 		if err != nil {
@@ -396,7 +395,7 @@ func (s *session) explainText(t *tx, st *ast.Explain) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return plan.Explain(batch), nil
+		return batch.Explain(), nil
 	case *ast.Insert, *ast.Update, *ast.Delete:
 		b, err := pl.Bind(q, nil)
 		if err != nil {
@@ -406,7 +405,7 @@ func (s *session) explainText(t *tx, st *ast.Explain) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return plan.ExplainDML(d), nil
+		return d.Explain(), nil
 	}
 	return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "EXPLAIN of this statement is not supported yet")
 }

@@ -1,0 +1,311 @@
+// Package runner measures Weir: a server in this process, driven over the wire as a client would,
+// beside the hand-written programs of bench/byhand on the same events.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weirdb/weir/bench/byhand"
+	queries "github.com/weirdb/weir/bench/nexmark"
+	"github.com/weirdb/weir/connector"
+	"github.com/weirdb/weir/connector/blackhole"
+	"github.com/weirdb/weir/connector/builtin"
+	"github.com/weirdb/weir/connector/nexmark"
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/server"
+	"github.com/weirdb/weir/server/engine"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
+)
+
+// NexmarkConfig says what to run.
+type NexmarkConfig struct {
+	Queries []string
+	// Events counts all three kinds.
+	Events int64
+	// View keeps the result in a materialized view instead of sending it to a blackhole.
+	View        bool
+	Parallelism int
+	// Runs is how often each is run; the median counts.
+	Runs int
+	// ByHand also runs the hand-written programs and compares the answers.
+	ByHand bool
+	// CheckpointInterval as of the server; 0 is its default.
+	CheckpointInterval time.Duration
+	// Dir is where the data directories are made; "" is the system's place for temporary files.
+	Dir string
+}
+
+// NexmarkResult is the figures of one query, in events of all kinds per second.
+type NexmarkResult struct {
+	Query        string  `json:"query"`
+	Events       int64   `json:"events"`
+	Parallelism  int     `json:"parallelism"`
+	Target       string  `json:"target"`
+	EventsPerSec float64 `json:"events_per_second"`
+	ByHandPerSec float64 `json:"by_hand_events_per_second,omitempty"`
+	Ratio        float64 `json:"ratio,omitempty"`
+	// Verified: the answer equals the hand-written program's.
+	Verified bool `json:"verified,omitempty"`
+}
+
+// Nexmark runs the queries one after the other and gives the results to report as they come.
+func Nexmark(ctx context.Context, cfg NexmarkConfig, report func(NexmarkResult)) error {
+	if cfg.Runs < 1 {
+		cfg.Runs = 1
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cfg.Parallelism))
+	for _, q := range cfg.Queries {
+		r, err := runQuery(ctx, cfg, q)
+		if err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+		report(r)
+	}
+	return nil
+}
+
+func runQuery(ctx context.Context, cfg NexmarkConfig, q string) (NexmarkResult, error) {
+	r := NexmarkResult{Query: q, Events: cfg.Events, Parallelism: cfg.Parallelism, Target: "blackhole"}
+	if cfg.View {
+		r.Target = "view"
+	}
+	var times []time.Duration
+	for range cfg.Runs {
+		_, d, err := runOnce(ctx, cfg, q, false)
+		if err != nil {
+			return r, err
+		}
+		times = append(times, d)
+	}
+	slices.Sort(times)
+	r.EventsPerSec = float64(cfg.Events) / times[len(times)/2].Seconds()
+	if !cfg.ByHand {
+		return r, nil
+	}
+	o := byhand.Options{Settings: settings(cfg.Events)}
+	_, d, err := byhand.Measure(q, o, cfg.Runs)
+	if err != nil {
+		return r, err
+	}
+	r.ByHandPerSec = float64(cfg.Events) / d.Seconds()
+	r.Ratio = r.EventsPerSec / r.ByHandPerSec
+	o.Checksum = true
+	want, err := byhand.Run(q, o)
+	if err != nil {
+		return r, err
+	}
+	got, _, err := runOnce(ctx, cfg, q, true)
+	if err != nil {
+		return r, err
+	}
+	if got.Rows != want.Checksum.Rows || got.Sum != want.Checksum.Sum {
+		return r, fmt.Errorf("the answer is wrong: %d rows with checksum %x, by hand %d rows with %x",
+			got.Rows, got.Sum, want.Checksum.Rows, want.Checksum.Sum)
+	}
+	r.Verified = true
+	return r, nil
+}
+
+func settings(events int64) nexmark.Settings {
+	s := nexmark.Defaults()
+	s.Seed, s.Events = 1, events
+	return s
+}
+
+// instance is a server of its own for one run.
+type instance struct {
+	dir   string
+	srv   *server.Server
+	stop  func() error
+	conn  *pgx.Conn
+	sinks []*blackhole.Sink
+}
+
+func start(ctx context.Context, cfg NexmarkConfig) (in *instance, err error) {
+	in = &instance{}
+	if in.dir, err = os.MkdirTemp(cfg.Dir, "weir-bench-"); err != nil {
+		return nil, err
+	}
+	reg := builtin.New()
+	reg.AddSink("blackhole", func(c connector.Config) (exec.Sink, error) {
+		s, err := blackhole.NewSink(c)
+		if b, ok := s.(*blackhole.Sink); ok {
+			in.sinks = append(in.sinks, b)
+		}
+		return s, err
+	})
+	in.srv, err = server.Open(server.Config{
+		DataDir: in.dir, Listen: "127.0.0.1:0", HTTP: "off", Parallelism: cfg.Parallelism,
+		CheckpointInterval: cfg.CheckpointInterval, Connectors: reg,
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(in.dir))
+	}
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- in.srv.Run(run) }()
+	in.stop = func() error {
+		if in.conn != nil {
+			_ = in.conn.Close(context.WithoutCancel(ctx))
+		}
+		cancel()
+		return errors.Join(<-done, os.RemoveAll(in.dir))
+	}
+	in.conn, err = pgx.Connect(ctx, "postgres://weir@"+in.srv.Addr().String()+"/weir?sslmode=disable")
+	if err != nil {
+		return nil, errors.Join(err, in.stop())
+	}
+	return in, nil
+}
+
+// runOnce runs a query over a fresh server until the source is at its end, and gives the answer's checksum
+// if verify asks for it.
+func runOnce(ctx context.Context, cfg NexmarkConfig, q string, verify bool) (sum blackhole.Checksum, d time.Duration, err error) {
+	in, err := start(ctx, cfg)
+	if err != nil {
+		return sum, 0, err
+	}
+	defer func() { err = errors.Join(err, in.stop()) }()
+	for _, st := range queries.Sources(fmt.Sprintf("events = '%d', seed = '1', splits = '%d'", cfg.Events, cfg.Parallelism)) {
+		if _, err := in.conn.Exec(ctx, st); err != nil {
+			return sum, 0, err
+		}
+	}
+	text, err := queries.Query(q)
+	if err != nil {
+		return sum, 0, err
+	}
+	st := "CREATE MATERIALIZED VIEW out AS " + text
+	if !cfg.View {
+		opts := ""
+		if verify {
+			opts = ", checksum = 'true'"
+		}
+		st = "CREATE SINK out AS " + text + " WITH (connector = 'blackhole'" + opts + ")"
+	}
+	runtime.GC()
+	begin := time.Now()
+	if _, err := in.conn.Exec(ctx, st); err != nil {
+		return sum, 0, err
+	}
+	if err := in.awaitEnd(ctx, cfg.Events); err != nil {
+		return sum, 0, err
+	}
+	d = time.Since(begin)
+	if !verify {
+		return sum, d, nil
+	}
+	if !cfg.View {
+		return in.sinks[len(in.sinks)-1].Total(), d, nil
+	}
+	sum, err = in.viewChecksum(ctx)
+	return sum, d, err
+}
+
+// awaitEnd waits until every source that runs has been read to its end, and that epoch is complete.
+func (in *instance) awaitEnd(ctx context.Context, events int64) error {
+	inc, release, err := in.srv.Engine().Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	want := map[string]int64{"person": 0, "auction": 0, "bid": 0}
+	for table, share := range map[string][2]int64{"person": {0, 1}, "auction": {1, 4}, "bid": {4, 50}} {
+		rest := events % 50
+		want[table] = events/50*(share[1]-share[0]) + max(0, min(rest, share[1])-share[0])
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-inc.Ctx.Done():
+			return errors.New("the dataflow failed")
+		}
+		if !ended(inc, want) {
+			continue
+		}
+		if err := inc.RT.Wait(ctx, inc.RT.Open()); err != nil {
+			return err
+		}
+		return nil
+	}
+}
+
+func ended(inc *engine.Incarnation, want map[string]int64) bool {
+	for _, r := range inc.Catalog().Sorted() {
+		if r.Kind != catalog.Source {
+			continue
+		}
+		ps, running := inc.RT.SourcePositions(flow.JobID(r.ID), storage.Epoch(inc.RT.Marks().Completed))
+		if !running {
+			continue
+		}
+		var rows int64
+		for _, p := range ps {
+			rows += p.Rows
+		}
+		if rows < want[r.Name] {
+			return false
+		}
+	}
+	return true
+}
+
+// viewChecksum reads the view from storage, without the hidden columns.
+func (in *instance) viewChecksum(ctx context.Context) (blackhole.Checksum, error) {
+	inc, release, err := in.srv.Engine().Acquire(ctx)
+	if err != nil {
+		return blackhole.Checksum{}, err
+	}
+	defer release()
+	rel := inc.Catalog().Relation(catalog.PublicSchema, "out")
+	snap, err := inc.Snapshot(ctx, true)
+	if err != nil {
+		return blackhole.Checksum{}, err
+	}
+	defer snap.Release()
+	var ts []types.Type
+	var visible []int
+	for i, c := range rel.Columns {
+		ts = append(ts, c.Type)
+		if !c.Hidden {
+			visible = append(visible, i)
+		}
+	}
+	it := snap.Table(storage.TableID(rel.ID)).Iterator(nil, nil, false)
+	defer it.Close()
+	row := vec.NewChunk(ts, vec.ChunkSize)
+	var view vec.Chunk
+	var sum blackhole.Adder
+	flush := func() {
+		view.View(row, visible)
+		sum.Add(&view)
+		row.Reset()
+	}
+	for it.Next() {
+		if _, err := vec.DecodeRow(it.Value(), row.Cols); err != nil {
+			return sum.Checksum, err
+		}
+		row.PushDiff(1)
+		if row.Len() == vec.ChunkSize {
+			flush()
+		}
+	}
+	flush()
+	return sum.Checksum, it.Err()
+}
