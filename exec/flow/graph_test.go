@@ -1,0 +1,123 @@
+package flow
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	seedFlag   = flag.Int64("flow.seed", 0, "seed of the first random graph")
+	roundsFlag = flag.Int("flow.rounds", 0, "number of random graphs, 0 for the usual number")
+)
+
+// TestRandomGraphs runs random writes, barriers, checkpoints, creations and drops of views, and restarts,
+// while another goroutine compares every view with its query all the time. One seed again:
+//
+//	go test ./exec/flow -run TestRandomGraphs -flow.seed=N -flow.rounds=1
+func TestRandomGraphs(t *testing.T) {
+	rounds := 30
+	if *roundsFlag > 0 {
+		rounds = *roundsFlag
+	}
+	for i := range rounds {
+		seed := *seedFlag + int64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomGraph(t, seed, 60) })
+	}
+}
+
+func randomGraph(t *testing.T, seed int64, steps int) {
+	rng := rand.New(rand.NewSource(seed))
+	w := newWorld(t, worldConfig{
+		seed: seed, parallel: 1 + rng.Intn(3), chunk: []int{1, 3, 1024}[rng.Intn(3)], queue: 1 + rng.Intn(3),
+		portion: 1 + rng.Intn(20), barrier: time.Duration(1+rng.Intn(20)) * time.Millisecond,
+		ckpt: time.Duration(1+rng.Intn(40)) * time.Millisecond, sources: rng.Intn(3), splits: 1 + rng.Intn(3),
+	})
+	stopReader := w.reader()
+	defer func() { stopReader() }()
+	keys := 20 + rng.Intn(100)
+	var pending []*view
+	for range steps {
+		switch n := rng.Intn(20); {
+		case n < 8:
+			w.write(w.randomWrites(rng, 1+rng.Intn(20), keys))
+		case n < 10:
+			if len(w.sources) > 0 {
+				s := w.sources[rng.Intn(len(w.sources))]
+				s.add(rng.Intn(s.splits), rng.Int63n(30))
+			}
+		case n < 12:
+			w.await(w.rt.Written())
+			w.check()
+		case n == 12:
+			w.rt.RequestBarrier()
+		case n == 13:
+			w.must(w.rt.WaitDurable(context.Background(), w.rt.Open()))
+		case n < 17:
+			if len(pending)+len(w.views) < 8 {
+				pending = append(pending, w.randomView(rng))
+			}
+		case n == 17:
+			if all := slices.Concat(w.views, pending); len(all) > 0 {
+				gone := w.drop(all[rng.Intn(len(all))], pending)
+				pending = slices.DeleteFunc(pending, func(v *view) bool { return slices.Contains(gone, v) })
+			}
+		case n == 18 && rng.Intn(2) == 0:
+			stopReader()
+			w.stop()
+			pending = nil
+			w.start()
+			stopReader = w.reader()
+			w.check()
+		default:
+			pending = slices.DeleteFunc(pending, w.created)
+		}
+	}
+	for _, v := range pending {
+		w.finish(v)
+	}
+	w.await(w.rt.Open())
+	w.check()
+}
+
+func (w *world) randomView(rng *rand.Rand) *view {
+	if n := len(w.sources); n > 0 && rng.Intn(2) == 0 {
+		return w.create([]string{"rows", "srcagg"}[rng.Intn(2)], w.sources[rng.Intn(n)].id)
+	}
+	over := JobID(tableID)
+	for _, v := range w.views {
+		if v.Kind == "filter" && rng.Intn(2) == 0 {
+			over = v.ID
+		}
+	}
+	return w.create([]string{"filter", "agg"}[rng.Intn(2)], over)
+}
+
+// reader compares all the time until stop is called.
+func (w *world) reader() (stop func()) {
+	var once sync.Once
+	quit := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-quit:
+				return
+			case <-w.rt.ctx.Done():
+				return
+			default:
+				w.compare()
+			}
+		}
+	}()
+	return func() {
+		once.Do(func() { close(quit) })
+		<-done
+	}
+}
