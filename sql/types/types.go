@@ -52,7 +52,8 @@ type Type struct {
 	// Elem is the element kind of an Array, else Unknown.
 	Elem Kind
 	// Mod is Postgres's type modifier, or -1: for varchar(n) and char(n) it is n+4, for
-	// numeric(p,s) it is (p<<16|s&0x7ff)+4, for time types the fractional digits.
+	// numeric(p,s) it is (p<<16|s&0x7ff)+4, for time types the fractional digits, for intervals
+	// the set of fields<<16 | fractional digits.
 	Mod int32
 }
 

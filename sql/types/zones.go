@@ -1,6 +1,8 @@
 package types
 
 import (
+	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,9 +15,30 @@ import (
 // result is a pure function of the name, so that sharing it is invisible.
 var zoneCache sync.Map // string -> *time.Location
 
+// SessionZone gives the zone that SET TIME ZONE means and the name that SHOW prints for it: a
+// number of hours east ("-3.5"), a zone name in any case, or an offset with POSIX's sign
+// ("FOO5", "+02:30", both west).
+func SessionZone(value string) (loc *time.Location, name string, ok bool) {
+	if hours, err := strconv.ParseFloat(trimSpace(value), 64); err == nil && math.Abs(hours) < 168 {
+		off := int64(hours * 3600)
+		name := "<" + offsetName(off) + ">"
+		if off < 0 {
+			name += offsetName(-off)
+		} else {
+			name += "-" + offsetName(off)[1:]
+		}
+		return time.FixedZone(offsetName(off), int(off)), name, true
+	}
+	if loc, ok := namedZone(value); ok {
+		return loc, loc.String(), true
+	}
+	loc, ok = posixZone(value)
+	return loc, strings.ToUpper(value), ok
+}
+
 // LoadZone gives the time zone of a name: a zone name of the tz database in any case
-// ("Europe/Vienna"), an abbreviation ("EST", "CEST"), an ISO offset of POSIX sign as Postgres
-// reads them in SET TIME ZONE ("+02" is two hours west), or "UTC".
+// ("Europe/Vienna"), an abbreviation ("EST", "CEST"), or an offset with POSIX's sign ("+02" is
+// two hours west).
 func LoadZone(name string) (*time.Location, bool) {
 	if loc, ok := namedZone(name); ok {
 		return loc, true
@@ -134,7 +157,7 @@ func posixZone(name string) (*time.Location, bool) {
 	if abbrev == "" {
 		abbrev = offsetName(off)
 	}
-	return time.FixedZone(abbrev, int(off)), true
+	return time.FixedZone(strings.ToUpper(abbrev), int(off)), true
 }
 
 // offsetName writes an offset as the abbreviation of a nameless zone: "+02", "-03:30".
