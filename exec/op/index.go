@@ -12,9 +12,9 @@ import (
 //  1. The top 8 bits of the hash choose one of 256 sub-tables, the low bits a slot of it; collisions go to the
 //     next slot. A sub-table grows alone, so that no chunk ever waits for more than a small part
 //     to be moved.
-//  2. A chunk is looked up in two passes. The first one reads the first slot of every row, without
-//     waiting for one before the next is asked for; it settles nearly all rows. The second pass
-//     settles the others, and inserts, in the order of the rows.
+//  2. A chunk is looked up in two passes. The first one only reads, so that the processor need not
+//     wait for one row's slot before it asks for the next one's; it settles all keys that are there. The
+//     second pass inserts the others, in the order of the rows.
 //  3. With a single integer key the slot holds the key itself; otherwise it holds the hash, and rows whose
 //     hash is equal are compared column by column.
 //  4. Removing moves later slots of the run back (no tombstones).
@@ -79,7 +79,7 @@ func (x *keyIndex) findOrAdd(cols []*vec.Vector, hashes []uint64, ents []uint32)
 	}
 }
 
-// firstPass sets ents where the first slot decides, and lists the other rows in misses.
+// firstPass sets ents for the keys that are there, and lists the other rows in misses.
 func (x *keyIndex) firstPass(cols []*vec.Vector, hashes []uint64, ents []uint32) {
 	x.misses = x.misses[:0]
 	n := len(hashes)
@@ -100,11 +100,17 @@ func (x *keyIndex) firstPass(cols []*vec.Vector, hashes []uint64, ents []uint32)
 				x.misses = append(x.misses, int32(i))
 				continue
 			}
-			s := &sub.slots[h&uint64(len(sub.slots)-1)]
-			if s.key == uint64(keys[i]) && s.ent != 0 {
-				ents[i] = s.ent - 1
-			} else {
-				x.misses = append(x.misses, int32(i))
+			key := uint64(keys[i])
+			slots := sub.slots
+			mask := uint64(len(slots) - 1)
+			for at := h & mask; ; at = (at + 1) & mask {
+				if s := &slots[at&uint64(len(slots)-1)]; s.ent == 0 {
+					x.misses = append(x.misses, int32(i))
+					break
+				} else if s.key == key {
+					ents[i] = s.ent - 1
+					break
+				}
 			}
 		}
 		return
@@ -112,9 +118,19 @@ func (x *keyIndex) firstPass(cols []*vec.Vector, hashes []uint64, ents []uint32)
 	// Candidates by hash, then verified a column at a time.
 	for i, h := range hashes {
 		ents[i] = none
-		if sub := &x.subs[h>>56]; len(sub.slots) > 0 {
-			if s := &sub.slots[h&uint64(len(sub.slots)-1)]; s.key == h && s.ent != 0 {
+		slots := x.subs[h>>56].slots
+		if len(slots) == 0 {
+			continue
+		}
+		mask := uint64(len(slots) - 1)
+		for at := h & mask; ; at = (at + 1) & mask {
+			s := &slots[at&uint64(len(slots)-1)]
+			if s.ent == 0 {
+				break
+			}
+			if s.key == h {
 				ents[i] = s.ent - 1
+				break
 			}
 		}
 	}

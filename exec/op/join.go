@@ -105,6 +105,8 @@ type HashJoin struct {
 type joinRec struct {
 	head [2]uint32
 	n    [2]int64
+	// rows is the last number given out on a numbered side.
+	rows [2]int64
 }
 
 // joinCol is an output column: a column of the input of a side.
@@ -623,6 +625,9 @@ func (j *HashJoin) apply(port int, s *joinSide, c *vec.Chunk) error {
 		j.appendRows(port, s, c)
 		return nil
 	}
+	if s.numbered {
+		return j.appendCopies(port, s, c)
+	}
 	hashes := s.rowHashes(c)
 	for i, e := range j.ents {
 		if e == none || j.skipped(i) {
@@ -655,6 +660,33 @@ func (j *HashJoin) apply(port int, s *joinSide, c *vec.Chunk) error {
 		}
 	}
 	return nil
+}
+
+// appendCopies is appendRows for rows with multiplicities.
+func (j *HashJoin) appendCopies(port int, s *joinSide, c *vec.Chunk) error {
+	for i, e := range j.ents {
+		d := c.Diff(i)
+		if d < 0 {
+			return fmt.Errorf("join: row (%s) was taken back from an append-only side", vec.FormatRow(c, i))
+		}
+		for k := int64(0); k < d && e != none; k++ {
+			rec := j.recs.at(e)
+			r := s.alloc(e, &rec.head[port])
+			s.put(r, c, i)
+			*s.mult.at(r) = j.number(rec, port)
+			if s.useDeg {
+				*s.deg.at(r) = j.matches[i]
+			}
+			s.markDirty(r)
+		}
+	}
+	return nil
+}
+
+// number gives the next number of a row under a key.
+func (j *HashJoin) number(rec *joinRec, port int) int64 {
+	rec.rows[port]++
+	return rec.rows[port]
 }
 
 // insert adds row i of c d times.
@@ -695,7 +727,11 @@ func (j *HashJoin) appendRows(port int, s *joinSide, c *vec.Chunk) {
 		if e == none {
 			continue
 		}
-		r := s.alloc(e, &j.recs.at(e).head[port])
+		rec := j.recs.at(e)
+		r := s.alloc(e, &rec.head[port])
+		if s.numbered {
+			*s.mult.at(r) = j.number(rec, port)
+		}
 		if s.useDeg {
 			*s.deg.at(r) = j.matches[i]
 		}

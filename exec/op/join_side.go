@@ -10,15 +10,18 @@ import (
 
 // joinSide is the state of one input of a HashJoin: its rows, chained by join key.
 //
-// The store has first the columns that identify a row (the row key, or for a multiset everything
-// that is kept), then the others that are needed. Rows of a key form a list, newest first, from
+// The store has first the columns that identify a row (the row key; for a multiset everything that
+// is kept; none if the side is append-only), then the others that are needed. Rows of a key form a list, newest first, from
 // the head in the key's record; prev exists only where rows can be taken back.
 type joinSide struct {
 	keys       []int // input columns
 	appendOnly bool
 	multiset   bool // no row key: equal rows are one row with a multiplicity
-	outer      bool // rows without a match show in the output
-	dist       []int
+	// numbered: append-only. Rows need not be found again, so what identifies them is not kept, equal
+	// ones stay apart, and their number within the join key (in mult) makes their state keys unique.
+	numbered bool
+	outer    bool // rows without a match show in the output
+	dist     []int
 	// distKeys are the positions within keys of the distribution columns.
 	distKeys []int
 
@@ -29,7 +32,7 @@ type joinSide struct {
 	next   paged[uint32] // row+1, 0 ends the chain
 	prev   paged[uint32]
 	ent    paged[uint32] // the key's entry
-	mult   paged[int64]  // only for multisets
+	mult   paged[int64]  // only for multisets: the multiplicity; or the number if numbered
 	deg    paged[int64]  // number of matches; only if there is a residual and the side is outer
 	flags  paged[uint8]
 	useDeg bool
@@ -58,8 +61,12 @@ const (
 const longChain = 32
 
 func newJoinSide(in []types.Type, keys, rowKey, needed []int, appendOnly bool) *joinSide {
-	s := &joinSide{keys: keys, appendOnly: appendOnly, multiset: rowKey == nil}
-	if s.multiset {
+	s := &joinSide{keys: keys, appendOnly: appendOnly, multiset: rowKey == nil && !appendOnly, numbered: appendOnly}
+	if s.numbered {
+		s.stored = append(s.stored, needed...)
+		slices.Sort(s.stored)
+		s.stored = slices.Compact(s.stored)
+	} else if s.multiset {
 		s.stored = append(append([]int{}, needed...), keys...)
 		slices.Sort(s.stored)
 		s.stored = slices.Compact(s.stored)
@@ -109,7 +116,7 @@ func (s *joinSide) alloc(e uint32, head *uint32) uint32 {
 			*s.prev.at(*head - 1) = r + 1
 		}
 	}
-	if s.multiset {
+	if s.multiset || s.numbered {
 		s.mult.ensure(n)
 		*s.mult.at(r) = 1
 	}

@@ -38,8 +38,13 @@ func (j *HashJoin) rowKeys(s *joinSide, rows []uint32, fn func(i int, key []byte
 	}
 	s.prepareVnodes(j.keyBuf.Cols, len(rows))
 	for i := range rows {
-		s.keys2.key(j.keyBuf.Cols, i, false)
-		key = s.keys2.more(s.chunk.Cols[:s.ident], i, s.multiset)
+		key = s.keys2.key(j.keyBuf.Cols, i, false)
+		if s.numbered {
+			s.keys2.buf = binary.BigEndian.AppendUint64(s.keys2.buf, uint64(*s.mult.at(rows[i])))
+			key = s.keys2.buf
+		} else {
+			key = s.keys2.more(s.chunk.Cols[:s.ident], i, s.multiset)
+		}
 		if fn != nil {
 			fn(i, key)
 		}
@@ -146,8 +151,11 @@ func (j *HashJoin) loadSide(port int, s *joinSide, e uint32, prefix []byte) erro
 		for k, v := range in.Cols {
 			s.store.put(k, r, v, i)
 		}
-		if s.multiset {
+		switch {
+		case s.multiset:
 			*s.mult.at(r) = mults[i]
+		case s.numbered:
+			*s.mult.at(r) = j.number(rec, port)
 		}
 		*s.flags.at(r) = rowStored
 		rec.n[port] += mults[i]
