@@ -63,7 +63,7 @@ func bindDML(d *plan.DML, params []types.Datum) (*plan.DML, error) {
 	if len(params) == 0 {
 		return d, nil
 	}
-	return plan.BindDML(d, params)
+	return d.WithParams(params), nil
 }
 
 // writableTable finds the storage side of the target of a write.

@@ -100,7 +100,7 @@ func bindParams(b *plan.Batch, params []types.Datum) (*plan.Batch, error) {
 	if len(params) == 0 {
 		return b, nil
 	}
-	return plan.Bind(b, params)
+	return b.WithParams(params), nil
 }
 
 // runBatch runs a batch plan without parameters on the statement's snapshot.
