@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
@@ -42,7 +44,7 @@ func (c *compiler) compile(e scalar.Expr) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newDistinct(args[0], args[1], e.Not), nil
+		return fold(newDistinct(args[0], args[1], e.Not), args), nil
 	case *scalar.Case:
 		return c.compileCase(e)
 	case *scalar.Coalesce:
@@ -56,7 +58,7 @@ func (c *compiler) compile(e scalar.Expr) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newMinMax(e.T, args, e.Least), nil
+		return fold(newMinMax(e.T, args, e.Least), args), nil
 	case *scalar.In:
 		return c.compileIn(e)
 	case *scalar.AnyAll:
@@ -74,7 +76,7 @@ func compile1(c *compiler, x scalar.Expr, f func(node) node) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f(n), nil
+	return fold(f(n), []node{n}), nil
 }
 
 func (c *compiler) compileAll(es []scalar.Expr) ([]node, error) {
@@ -107,9 +109,34 @@ func (c *compiler) compileCall(e *scalar.Call) (node, error) {
 	if n := len(e.Fn.Args); len(args) != n && !(e.Fn.Variadic && len(args) >= n-1) {
 		return nil, fmt.Errorf("expr: %s with %d arguments", e.Fn.ID, len(args))
 	}
+	if e.Fn.Strict && !e.Fn.Variadic && slices.ContainsFunc(args, isNullConst) {
+		return newConstant(e.T, types.Null), nil
+	}
 	n, err := f(c, e, args)
 	if err != nil {
 		return nil, err
 	}
-	return n, nil
+	if e.Fn.Volatility != fn.Immutable || e.Fn.Impl != nil {
+		return n, nil
+	}
+	return fold(n, args), nil
+}
+
+func isNullConst(n node) bool { d := n.info().con; return d != nil && !d.Valid }
+
+// fold computes a node whose value depends on its arguments only, if these are constants. One that
+// fails is left to the rows, of which there may be none that need it.
+func fold(n node, args []node) node {
+	if slices.ContainsFunc(args, func(a node) bool { return a.info().con == nil }) {
+		return n
+	}
+	var st state
+	var one vec.Chunk
+	one.SetLen(1)
+	st.begin(nil, nil, &one)
+	v, err := n.eval(&st, nil)
+	if err != nil {
+		return n
+	}
+	return newConstant(n.info().typ, v.Datum(0))
 }

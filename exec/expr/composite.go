@@ -170,9 +170,9 @@ func (c *compiler) compileMakeRow(e *scalar.MakeRow) (node, error) {
 	for i, a := range args {
 		ts[i] = a.info().typ
 	}
-	return newGather(e.T, args, func(vals []types.Datum) (types.Datum, error) {
+	return fold(newGather(e.T, args, func(vals []types.Datum) (types.Datum, error) {
 		return types.DStr(types.EncodeRecord(ts, vals)), nil
-	}), nil
+	}), args), nil
 }
 
 func (c *compiler) compileMakeArray(e *scalar.MakeArray) (node, error) {
@@ -182,13 +182,13 @@ func (c *compiler) compileMakeArray(e *scalar.MakeArray) (node, error) {
 	}
 	elem := e.T.Elem
 	if len(args) == 0 || args[0].info().typ.Kind != types.Array {
-		return newGather(e.T, args, func(vals []types.Datum) (types.Datum, error) {
+		return fold(newGather(e.T, args, func(vals []types.Datum) (types.Datum, error) {
 			return types.DStr(types.MakeArray(elem, vals)), nil
-		}), nil
+		}), args), nil
 	}
 	n := newGather(e.T, args, func(vals []types.Datum) (types.Datum, error) { return stackArrays(elem, vals) })
 	n.canFail, n.lazy = true, true
-	return n, nil
+	return fold(n, args), nil
 }
 
 // stackArrays makes an array of one dimension more than its parts, which must agree in theirs.

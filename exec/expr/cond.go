@@ -30,16 +30,29 @@ func (c *compiler) compileCase(e *scalar.Case) (node, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A constant condition is decided here.
+		if d := ns[0].info().con; d != nil {
+			if !d.Bool() {
+				continue
+			}
+			n.els = ns[1]
+			break
+		}
 		n.whens = append(n.whens, whenNode{ns[0], ns[1]})
 		all = append(all, ns...)
 	}
-	if e.Else == nil {
+	switch {
+	case n.els != nil:
+	case e.Else == nil:
 		n.els = newConstant(e.T, types.Null)
-	} else {
+	default:
 		var err error
 		if n.els, err = c.compile(e.Else); err != nil {
 			return nil, err
 		}
+	}
+	if len(n.whens) == 0 {
+		return n.els, nil
 	}
 	n.nodeInfo = infoOf(e.T, append(all, n.els)...)
 	n.out.Type = e.T
@@ -151,6 +164,18 @@ type coalesce struct {
 }
 
 func newCoalesce(t types.Type, args []node) node {
+	// Nothing after a constant is ever needed, and a constant NULL never is.
+	var kept []node
+	for i, a := range args {
+		if isNullConst(a) && (i < len(args)-1 || len(kept) > 0) {
+			continue
+		}
+		kept = append(kept, a)
+		if a.info().con != nil {
+			break
+		}
+	}
+	args = kept
 	if len(args) == 1 {
 		return newRelabel(t, args[0])
 	}

@@ -270,11 +270,14 @@ func arrayPosition(_ *genCall, a []types.Datum) (types.Datum, error) {
 	if len(arr.Dims) > 1 {
 		return types.Null, errMultiDimSearch()
 	}
-	if len(a) > 2 && !a[2].Valid {
-		return types.Null, sqlerr.Newf(sqlerr.NullValueNotAllowed, "initial position must not be null")
-	}
 	if len(arr.Dims) == 0 {
 		return types.Null, nil
+	}
+	if !a[1].Valid && !slices.ContainsFunc(arr.Elems, func(d types.Datum) bool { return !d.Valid }) {
+		return types.Null, nil
+	}
+	if len(a) > 2 && !a[2].Valid {
+		return types.Null, sqlerr.Newf(sqlerr.NullValueNotAllowed, "initial position must not be null")
 	}
 	from := intAt(a, 2, math.MinInt32)
 	for i, d := range arr.Elems {

@@ -45,14 +45,17 @@ type fieldNode[R value] struct {
 	callNode
 	kind  types.Kind
 	field *types.Field // of a constant name
-	cache *cache[types.Field]
-	f     func(st *state, f types.Field, d types.Datum) (r R, ok bool, err error)
+	// infinite values pass whatever the field is.
+	infinite bool
+	cache    *cache[types.Field]
+	f        func(st *state, f types.Field, d types.Datum) (r R, ok bool, err error)
 }
 
 func fieldFactory[R value](f func(kind types.Kind) func(st *state, f types.Field, d types.Datum) (R, bool, error)) factory {
 	return func(_ *compiler, call *scalar.Call, args []node) (node, error) {
 		kind := call.Fn.Args[1].Kind
 		n := &fieldNode[R]{callNode: newCallNode(call, args), kind: kind, f: f(kind)}
+		n.infinite = call.Fn.Name == "date_trunc" && kind != types.Interval
 		n.cache = newCache(func(name string) (types.Field, error) { return types.LookupField(name, kind) })
 		if d := args[0].info().con; d != nil && d.Valid {
 			// An unknown name is an error for rows only, there may be none.
@@ -72,6 +75,11 @@ func (n *fieldNode[R]) eval(st *state, sel []int32) (*vec.Vector, error) {
 	v := n.argv[1]
 	return &n.out, st.rows(sel, func(i int) error {
 		if n.out.Nulls.Get(i) {
+			return nil
+		}
+		// Infinity is its own trunc whatever the field.
+		if n.infinite && types.IsInfinite(v.Int[i]) {
+			*any(&out[i]).(*int64) = v.Int[i]
 			return nil
 		}
 		var f types.Field
@@ -251,6 +259,9 @@ func addFieldKernels(t table) {
 	}))
 	t.add("date_trunc(text,timestamptz,text)", withZones(func(zones *cache[*time.Location]) factory {
 		return ternaryErr(func(name string, ts int64, zone string) (int64, error) {
+			if types.IsInfinite(ts) {
+				return ts, nil
+			}
 			f, err := types.LookupField(name, types.Timestamptz)
 			if err != nil {
 				return 0, err
@@ -264,6 +275,9 @@ func addFieldKernels(t table) {
 	}))
 	t.add("timezone(text,timestamp)", withZones(func(zones *cache[*time.Location]) factory {
 		return binaryErr(func(zone string, ts int64) (int64, error) {
+			if types.IsInfinite(ts) {
+				return ts, nil
+			}
 			loc, err := zones.get(zone)
 			if err != nil {
 				return 0, err
@@ -273,6 +287,9 @@ func addFieldKernels(t table) {
 	}))
 	t.add("timezone(text,timestamptz)", withZones(func(zones *cache[*time.Location]) factory {
 		return binaryErr(func(zone string, ts int64) (int64, error) {
+			if types.IsInfinite(ts) {
+				return ts, nil
+			}
 			loc, err := zones.get(zone)
 			if err != nil {
 				return 0, err
@@ -281,6 +298,9 @@ func addFieldKernels(t table) {
 		})
 	}))
 	t.add("timezone(interval,timestamp)", binaryErr(func(zone types.Span, ts int64) (int64, error) {
+		if types.IsInfinite(ts) {
+			return ts, nil
+		}
 		loc, err := types.ZoneFromInterval(zone)
 		if err != nil {
 			return 0, err
@@ -288,6 +308,9 @@ func addFieldKernels(t table) {
 		return types.AtZone(ts, loc)
 	}))
 	t.add("timezone(interval,timestamptz)", binaryErr(func(zone types.Span, ts int64) (int64, error) {
+		if types.IsInfinite(ts) {
+			return ts, nil
+		}
 		loc, err := types.ZoneFromInterval(zone)
 		if err != nil {
 			return 0, err

@@ -171,7 +171,7 @@ func signFloat(a float64) float64 {
 	case a < 0:
 		return -1
 	}
-	return a
+	return 0
 }
 
 func sqrtFloat(a float64) (float64, error) {

@@ -70,17 +70,22 @@ func jsonPathText(x *genCall, a []types.Datum) (string, bool, error) {
 	return asText(s, ok)
 }
 
-// pathArg reads a text[] that must not hold a NULL.
-func pathArg(s string) ([]string, error) {
-	path, null, err := textArray(s)
-	if null {
-		for i, d := range path {
-			if d == "" {
-				return nil, sqlerr.Newf(sqlerr.NullValueNotAllowed, "path element at position %d is null", i+1)
-			}
-		}
+// pathArg reads a path that must not hold a NULL. In a scalar, which has no paths at all, that does
+// not matter.
+func pathArg(json, path string) ([]string, error) {
+	arr, err := types.DecodeArray(path)
+	if err != nil {
+		return nil, err
 	}
-	return path, err
+	scalar := json[0] != '{' && json[0] != '['
+	var elems []string
+	for i, d := range arr.Elems {
+		if !d.Valid && !scalar {
+			return nil, sqlerr.Newf(sqlerr.NullValueNotAllowed, "path element at position %d is null", i+1)
+		}
+		elems = append(elems, d.S)
+	}
+	return elems, nil
 }
 
 // existsAny and existsAll are ?| and ?&, which skip NULLs.
@@ -127,12 +132,13 @@ func buildObject(x *genCall, a []types.Datum) (types.Datum, error) {
 		}
 		switch x.types[i].Kind {
 		case types.Array, types.Record, types.Jsonb:
-			if k := x.types[i].Kind; k != types.Jsonb || a[i].S == "" || a[i].S[0] == '{' || a[i].S[0] == '[' {
-				return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
-			}
+			return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
 		}
-		pairs[i] = x.castText(i, a[i])
-		var err error
+		key, err := jsonOf(x, i, a[i])
+		if err != nil {
+			return types.Null, err
+		}
+		pairs[i], _ = types.JSONText(key)
 		if pairs[i+1], err = jsonOf(x, i+1, a[i+1]); err != nil {
 			return types.Null, err
 		}
@@ -238,15 +244,21 @@ func addJSONKernels(t table) {
 		return types.JSONDeleteKeys(s, ks...)
 	}))
 	t.add("#-(jsonb,text[])", binaryErr(func(s, p string) (string, error) {
-		path, err := pathArg(p)
+		if s == "[]" || s == "{}" {
+			return s, nil
+		}
+		path, err := pathArg(s, p)
 		if err != nil {
 			return "", err
 		}
 		return types.JSONDeletePath(s, path)
 	}))
 	change := func(f func(s string, path []string, v string, flag bool) (string, error)) factory {
-		return datums(func(_ *genCall, a []types.Datum) (types.Datum, error) {
-			path, err := pathArg(a[1].S)
+		return datums(func(x *genCall, a []types.Datum) (types.Datum, error) {
+			if s := a[0].S; (s == "[]" || s == "{}") && !a[3].Bool() && x.fn.Name == "jsonb_set" {
+				return a[0], nil
+			}
+			path, err := pathArg(a[0].S, a[1].S)
 			if err != nil {
 				return types.Null, err
 			}

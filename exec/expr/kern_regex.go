@@ -272,7 +272,7 @@ func addRegexKernels(t table) {
 		if m == nil || err != nil {
 			return types.DInt(0), err
 		}
-		g := int(intAt(a, 6, 0))
+		g := groupOf(m, intAt(a, 6, 0))
 		if g >= len(m)/2 || m[2*g] < 0 {
 			return types.DInt(0), nil
 		}
@@ -286,7 +286,7 @@ func addRegexKernels(t table) {
 		if m == nil || err != nil {
 			return types.Null, err
 		}
-		g := int(intAt(a, 5, 0))
+		g := groupOf(m, intAt(a, 5, 0))
 		if g >= len(m)/2 {
 			return types.Null, nil
 		}
@@ -369,6 +369,14 @@ func nthMatch(get func(string, string) (*regexEntry, error), a []types.Datum, fl
 		return nil, nil
 	}
 	return ms[nth-1], nil
+}
+
+// groupOf is the group that the argument subexpr means: in a pattern without groups, 1 is the whole.
+func groupOf(m []int, subexpr int64) int {
+	if len(m) == 2 && subexpr == 1 {
+		return 0
+	}
+	return int(subexpr)
 }
 
 func addReplaceKernels(t table) {

@@ -82,9 +82,12 @@ func left(s string, n int64) string {
 }
 
 func right(s string, n int64) string {
-	if n < 0 {
+	switch {
+	case n == math.MinInt32:
+		return s // its negative does not fit, and Postgres then skips nothing
+	case n < 0:
 		n = -n
-	} else {
+	default:
 		n = runes(s) - n
 	}
 	return s[charOffset(s, n):]

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
@@ -24,6 +26,23 @@ func (c *compiler) logic(es []scalar.Expr, and bool) (node, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Constants: the deciding value is the result, the other one does not matter.
+	kept := args[:0]
+	for _, a := range args {
+		switch d := a.info().con; {
+		case d == nil || !d.Valid:
+			kept = append(kept, a)
+		case d.Bool() != and:
+			return newConstant(boolType, types.DBool(!and)), nil
+		}
+	}
+	switch {
+	case len(kept) == 0:
+		return newConstant(boolType, types.DBool(and)), nil
+	case len(kept) == 1, !slices.ContainsFunc(kept, func(a node) bool { return !isNullConst(a) }):
+		return kept[0], nil
+	}
+	args = kept
 	n := &junction{nodeInfo: infoOf(boolType, args...), and: and, args: args}
 	n.out.Type = boolType
 	return n, nil
