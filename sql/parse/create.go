@@ -11,7 +11,7 @@ import (
 func (p *parser) create() ast.Statement {
 	pos := p.pos()
 	p.next()
-	orReplace := p.acceptWords("or", "replace")
+	orReplace := p.acceptPhrase("or", "replace")
 	switch {
 	case p.isWord("view"), p.isWords("materialized", "view"):
 		return p.createView(pos, orReplace)
@@ -132,15 +132,15 @@ func (p *parser) createTable(pos int) ast.Statement {
 		}
 		break
 	}
-	if p.acceptWord("as") {
+	if p.isWord("as") && (names || !elements) {
+		p.next()
 		start := p.pos()
 		if p.isWord("execute") {
 			return p.unsupportedClause(pos, "CREATE TABLE ... AS EXECUTE")
 		}
 		c.As = p.parseQuery()
 		c.AsText = p.textFrom(start)
-		if p.isWords("with", "no") || p.isWords("with", "data") {
-			p.next()
+		if p.acceptWord("with") {
 			if p.isWord("no") {
 				return p.unsupportedClause(pos, "CREATE TABLE ... AS ... WITH NO DATA")
 			}
@@ -289,7 +289,7 @@ func (p *parser) columnConstraint() (c ast.ColumnConstraint, ok bool) {
 		c.ExprText = p.textFrom(start)
 	case p.isWord("generated"):
 		p.next()
-		if p.acceptWords("by", "default") {
+		if p.acceptPhrase("by", "default") {
 			p.expectWord("as", "identity")
 			c.Kind = ast.ConIdentity
 			p.sequenceOptions()
@@ -479,9 +479,6 @@ func (p *parser) tableConstraint() ast.TableConstraint {
 func (p *parser) withOptions() []ast.Option {
 	opts := []ast.Option{}
 	p.expectSelf("(")
-	if p.acceptSelf(")") {
-		return opts
-	}
 	for p.err == nil {
 		o := ast.Option{Pos: p.pos()}
 		o.Name = p.colLabel()
@@ -572,7 +569,9 @@ func (p *parser) createView(pos int, orReplace bool) ast.Statement {
 	c := &ast.CreateView{Pos: pos, OrReplace: orReplace}
 	c.Materialized = p.acceptWord("materialized")
 	p.expectWord("view")
-	c.IfNotExists = p.ifNotExists()
+	if c.Materialized {
+		c.IfNotExists = p.ifNotExists()
+	}
 	c.Name = p.relationName()
 	if p.isSelf("(") {
 		c.Columns = p.nameList()

@@ -37,7 +37,7 @@ var otherKinds = [][]string{
 // objectKind reads a kind of object that Weir has.
 func (p *parser) objectKind() (ast.ObjectKind, bool) {
 	for _, k := range objectKinds {
-		if p.acceptWords(k.words...) {
+		if p.acceptPhrase(k.words...) {
 			return k.kind, true
 		}
 	}

@@ -534,7 +534,7 @@ func (p *parser) overlaps(f frag) frag {
 			return f
 		}
 		right = p.group(pos, list)
-	case p.isWord("row") && isSelf(p.peek(1), "("):
+	case p.isWord("row"):
 		right = p.explicitRow()
 	default:
 		p.unexpected()

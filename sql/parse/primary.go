@@ -100,7 +100,7 @@ func paramNumber(digits string) int {
 func (p *parser) param(t *lex.Token) frag {
 	n := paramNumber(t.Text)
 	if n == 0 {
-		p.failf(sqlerr.UndefinedParameter, t.Pos, "there is no parameter $%s", t.Text)
+		p.failLater(sqlerr.New(sqlerr.UndefinedParameter, t.Pos, "there is no parameter $%s", t.Text))
 	}
 	return p.marker(t.Pos, &ast.Param{P: at(t), N: n})
 }

@@ -753,7 +753,7 @@ func (p *parser) frame(spec *ast.WindowSpec) []frag {
 	}
 	if p.acceptWord("exclude") {
 		switch {
-		case p.acceptWords("current", "row"):
+		case p.acceptPhrase("current", "row"):
 			fr.Exclude = ast.ExcludeCurrentRow
 		case p.acceptWord("group"):
 			fr.Exclude = ast.ExcludeGroup

@@ -310,7 +310,7 @@ func (p *parser) set() ast.Statement {
 		s.Name = "role"
 		s.Values = []string{p.nonReservedOrString()}
 		return s
-	case p.acceptWords("session", "authorization"), t.Text == "authorization" && p.acceptWord("authorization"):
+	case p.acceptWords("session", "authorization"):
 		s.Name = "session_authorization"
 		if !p.acceptWord("default") {
 			s.Values = []string{p.nonReservedOrString()}
@@ -544,8 +544,23 @@ func (p *parser) explain() ast.Statement {
 		p.next()
 		n := p.relationName()
 		e.View = &n
-	case isSelf(t, "("), p.startsQuery(), isDML(t), isWord(t, "create"), isWord(t, "execute"),
-		isWord(t, "declare"), isWord(t, "refresh"):
+	case isWord(t, "create"):
+		what := p.peek(1)
+		e.Stmt = p.statement()
+		switch s := e.Stmt.(type) {
+		case *ast.CreateView:
+			if !s.Materialized {
+				p.unexpectedAt(what)
+			}
+		case *ast.CreateTable:
+			if s.As == nil {
+				p.unexpectedAt(what)
+			}
+		case *ast.CreateSink:
+		default:
+			p.unexpectedAt(what)
+		}
+	case isSelf(t, "("), p.startsQuery(), isDML(t), isWord(t, "execute"), isWord(t, "declare"), isWord(t, "refresh"):
 		e.Stmt = p.statement()
 	default:
 		p.unexpected()

@@ -171,7 +171,11 @@ func (p *parser) keywordType(literal bool) (typ ast.TypeName, ok bool) {
 		return typ, false
 	}
 	if literal && p.tok().Kind != lex.String {
-		p.i = start
+		if p.i > start+1 {
+			p.unexpected() // the second word was of a type for certain
+		} else {
+			p.i = start
+		}
 		return typ, false
 	}
 	return typ, true

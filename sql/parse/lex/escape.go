@@ -13,7 +13,6 @@ import (
 func (l *lexer) escapeString(start int) string {
 	var b strings.Builder
 	var high rune // first half of a surrogate pair that waits for the second
-	highPos := 0
 	bytesSeen := false
 	for {
 		if l.pos >= len(l.src) {
@@ -55,7 +54,7 @@ func (l *lexer) escapeString(start int) string {
 				return ""
 			}
 			l.pos += 2 + digits
-			r, high, ok = pair(r, high, &highPos, at)
+			r, high, ok = pair(r, high)
 			if !ok {
 				l.fail("invalid Unicode surrogate pair", at, l.pos)
 				return ""
@@ -165,7 +164,6 @@ func (l *lexer) unicode(t Token) Token {
 	}
 	var b strings.Builder
 	var high rune
-	highPos := 0
 	s := t.Text
 	// base is where the text between the quotes starts; a doubled quote before an escape makes
 	// the reported position a little early.
@@ -199,7 +197,7 @@ func (l *lexer) unicode(t Token) Token {
 				WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`))
 			return t
 		}
-		r, high, ok = pair(r, high, &highPos, i)
+		r, high, ok = pair(r, high)
 		if !ok {
 			l.failWith(sqlerr.New(sqlerr.SyntaxError, base+i, "invalid Unicode surrogate pair"))
 			return t
@@ -215,7 +213,7 @@ func (l *lexer) unicode(t Token) Token {
 		b.WriteRune(r)
 	}
 	if high != 0 {
-		l.failWith(sqlerr.New(sqlerr.SyntaxError, base+highPos, "invalid Unicode surrogate pair"))
+		l.failWith(sqlerr.New(sqlerr.SyntaxError, base+len(s), "invalid Unicode surrogate pair"))
 		return t
 	}
 	t.Text = b.String()
@@ -226,7 +224,7 @@ func (l *lexer) unicode(t Token) Token {
 }
 
 // pair joins surrogates: it gives the finished rune, or the high half that still waits.
-func pair(r, high rune, highPos *int, at int) (rune, rune, bool) {
+func pair(r, high rune) (rune, rune, bool) {
 	isHigh := r >= 0xd800 && r < 0xdc00
 	isLow := r >= 0xdc00 && r < 0xe000
 	switch {
@@ -236,7 +234,6 @@ func pair(r, high rune, highPos *int, at int) (rune, rune, bool) {
 		}
 		return utf16.DecodeRune(high, r), 0, true
 	case isHigh:
-		*highPos = at
 		return 0, r, true
 	case isLow:
 		return 0, 0, false

@@ -93,7 +93,11 @@ type lexer struct {
 
 // fail records the first mistake: msg at or near the text from start to end.
 func (l *lexer) fail(msg string, start, end int) {
-	if l.err == nil {
+	switch {
+	case l.err != nil:
+	case start == len(l.src):
+		l.err = sqlerr.New(sqlerr.SyntaxError, start, "%s at end of input", msg)
+	default:
 		l.err = sqlerr.New(sqlerr.SyntaxError, start, "%s at or near \"%s\"", msg, l.src[start:end])
 	}
 }
