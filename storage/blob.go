@@ -136,37 +136,47 @@ func uvarintLen(v uint64) int {
 	return n
 }
 
-// eachBlobEntry calls fn for the entries of a blob in order. key and val alias the blob.
-func eachBlobEntry(blob []byte, fn func(key, val []byte, del bool)) error {
+// eachBlobEntry calls fn with where the keys and values of a blob's entries lie, in order.
+func eachBlobEntry(blob []byte, fn func(koff, klen, voff, vlen int, del bool)) error {
 	count, n := binary.Uvarint(blob)
 	if n <= 0 || count > uint64(len(blob)) {
 		return fmt.Errorf("malformed blob of %d bytes", len(blob))
 	}
 	// The lengths come first: data starts after the last of them.
-	lens, data := blob[n:], blob[n:]
+	off := n
 	for range 2 * count {
-		_, k := binary.Uvarint(data)
-		if k <= 0 {
-			return fmt.Errorf("malformed lengths in a blob of %d bytes", len(blob))
+		for off < len(blob) && blob[off] >= 0x80 {
+			off++
 		}
-		data = data[k:]
+		off++
 	}
+	if off > len(blob) {
+		return fmt.Errorf("malformed lengths in a blob of %d bytes", len(blob))
+	}
+	lens := blob[n:off]
 	for range count {
 		klen, k1 := binary.Uvarint(lens)
+		if k1 <= 0 {
+			return fmt.Errorf("malformed length in a blob of %d bytes", len(blob))
+		}
 		vlen, k2 := binary.Uvarint(lens[k1:])
+		if k2 <= 0 {
+			return fmt.Errorf("malformed length in a blob of %d bytes", len(blob))
+		}
 		lens = lens[k1+k2:]
 		del := vlen == 0
 		if !del {
 			vlen--
 		}
-		if klen > uint64(len(data)) || vlen > uint64(len(data))-klen {
+		if left := uint64(len(blob) - off); klen > left || vlen > left-klen {
 			return fmt.Errorf("malformed entry in a blob of %d bytes", len(blob))
 		}
-		fn(data[:klen:klen], data[klen:klen+vlen:klen+vlen], del)
-		data = data[klen+vlen:]
+		voff := off + int(klen)
+		fn(off, int(klen), voff, int(vlen), del)
+		off = voff + int(vlen)
 	}
-	if len(data) != 0 {
-		return fmt.Errorf("%d bytes too many in a blob of %d", len(data), len(blob))
+	if off != len(blob) {
+		return fmt.Errorf("%d bytes too many in a blob of %d", len(blob)-off, len(blob))
 	}
 	return nil
 }

@@ -26,7 +26,9 @@ type Delta struct {
 
 	pages [][]dirtyEntry
 	n     int
-	slots []uint32 // entry number + 1, or 0; a power of two long
+	// slots has a power of two slots: the key's hash in the upper half, the entry number + 1 in the
+	// lower, or 0. Most probes are settled here, without a look at the entry.
+	slots []uint64
 	bytes int64
 
 	// ordered holds the entry numbers by key once a Scan has asked for them.
@@ -45,7 +47,6 @@ type Delta struct {
 type dirtyEntry struct {
 	key, val   uint64
 	klen, vlen uint32 // vlen may be tombstone
-	hash       uint32
 	// room is what an overwriting value may take without a new place.
 	room uint32
 }
@@ -101,17 +102,21 @@ func (d *Delta) alloc(n int) ([]byte, uint64) {
 	return d.chunks[c][off : off+n : off+n], uint64(c)<<32 | uint64(off)
 }
 
+func hashKey(key []byte) uint32 { return uint32(maphash.Bytes(hashSeed, key) >> 32) }
+
 // find gives the number of key's entry, or the free slot where it belongs.
-func (d *Delta) find(key []byte, hash uint32) (i uint32, slot uint32, ok bool) {
+func (d *Delta) find(key []byte, hash uint32) (i, slot uint32, ok bool) {
 	mask := uint32(len(d.slots) - 1)
 	for s := hash & mask; ; s = (s + 1) & mask {
-		n := d.slots[s]
-		if n == 0 {
+		v := d.slots[s]
+		if v == 0 {
 			return 0, s, false
 		}
-		e := d.at(n - 1)
-		if e.hash == hash && bytes.Equal(d.keyOf(e), key) {
-			return n - 1, s, true
+		if uint32(v>>32) == hash {
+			n := uint32(v) - 1
+			if bytes.Equal(d.keyOf(d.at(n)), key) {
+				return n, s, true
+			}
 		}
 	}
 }
@@ -120,34 +125,40 @@ func (d *Delta) get(key []byte) (*dirtyEntry, bool) {
 	if d.n == 0 {
 		return nil, false
 	}
-	i, _, ok := d.find(key, uint32(maphash.Bytes(hashSeed, key)))
+	i, _, ok := d.find(key, hashKey(key))
 	if !ok {
 		return nil, false
 	}
 	return d.at(i), true
 }
 
+// add makes an entry, for a key that find did not find, and gives its number.
+func (d *Delta) add(e dirtyEntry, hash, slot uint32) uint32 {
+	i := uint32(d.n)
+	if d.n%dirtyPage == 0 {
+		d.pages = append(d.pages, nil)
+		if d.n > 0 {
+			d.pages[len(d.pages)-1] = make([]dirtyEntry, 0, dirtyPage)
+		}
+	}
+	p := &d.pages[len(d.pages)-1]
+	*p = append(*p, e)
+	d.slots[slot] = uint64(hash)<<32 | uint64(i+1)
+	d.n++
+	return i
+}
+
 // put sets key to val, or marks it deleted.
 func (d *Delta) put(key, val []byte, del bool) {
 	if 4*(d.n+1) > 3*len(d.slots) {
-		d.grow()
+		d.grow(2 * len(d.slots))
 	}
-	hash := uint32(maphash.Bytes(hashSeed, key))
+	hash := hashKey(key)
 	i, slot, ok := d.find(key, hash)
 	if !ok {
-		i = uint32(d.n)
-		if d.n%dirtyPage == 0 {
-			d.pages = append(d.pages, nil)
-		}
-		p := &d.pages[len(d.pages)-1]
-		if d.n >= dirtyPage && *p == nil {
-			*p = make([]dirtyEntry, 0, dirtyPage)
-		}
 		kb, ref := d.alloc(len(key))
 		copy(kb, key)
-		*p = append(*p, dirtyEntry{key: ref, klen: uint32(len(key)), vlen: tombstone, hash: hash})
-		d.slots[slot] = i + 1
-		d.n++
+		i = d.add(dirtyEntry{key: ref, klen: uint32(len(key)), vlen: tombstone}, hash, slot)
 		d.bytes += int64(len(key))
 		if d.ordered != nil {
 			d.ordered.Set(i)
@@ -170,15 +181,47 @@ func (d *Delta) put(key, val []byte, del bool) {
 	copy(d.bytesAt(e.val, e.vlen), val)
 }
 
-func (d *Delta) grow() {
-	d.slots = make([]uint32, max(2*len(d.slots), dirtyMinSlots))
-	mask := uint32(len(d.slots) - 1)
-	for i := range uint32(d.n) {
-		s := d.at(i).hash & mask
+// addBlob adds the entries of a blob whose keys are not there yet. The delta keeps the blob.
+func (d *Delta) addBlob(blob []byte) error {
+	chunk := uint64(len(d.chunks)) << 32
+	d.chunks, d.free = append(d.chunks, blob), 0
+	return eachBlobEntry(blob, func(koff, klen, voff, vlen int, del bool) {
+		if 4*(d.n+1) > 3*len(d.slots) {
+			d.grow(2 * len(d.slots))
+		}
+		key := blob[koff : koff+klen]
+		hash := hashKey(key)
+		_, slot, ok := d.find(key, hash)
+		if ok {
+			return
+		}
+		e := dirtyEntry{key: chunk | uint64(koff), val: chunk | uint64(voff), klen: uint32(klen), vlen: uint32(vlen)}
+		if del {
+			e.vlen = tombstone
+		}
+		d.add(e, hash, slot)
+		d.bytes += int64(klen + vlen)
+	})
+}
+
+// grow makes room for n slots at least.
+func (d *Delta) grow(n int) {
+	old := d.slots
+	size := dirtyMinSlots
+	for size < n {
+		size *= 2
+	}
+	d.slots = make([]uint64, size)
+	mask := uint32(size - 1)
+	for _, v := range old {
+		if v == 0 {
+			continue
+		}
+		s := uint32(v>>32) & mask
 		for d.slots[s] != 0 {
 			s = (s + 1) & mask
 		}
-		d.slots[s] = i + 1
+		d.slots[s] = v
 	}
 }
 
@@ -209,19 +252,14 @@ func (d *Delta) order() {
 // and the owner of the table may both ask.
 func (d *Delta) inOrder() []uint32 {
 	d.sortOnce.Do(func() {
-		d.sorted = make([]uint32, 0, d.n)
-		if d.ordered != nil {
-			d.ordered.Scan(func(i uint32) bool {
-				d.sorted = append(d.sorted, i)
-				return true
-			})
+		if d.ordered == nil {
+			d.sorted = d.sortByKey()
 			return
 		}
-		for i := range uint32(d.n) {
+		d.sorted = make([]uint32, 0, d.n)
+		d.ordered.Scan(func(i uint32) bool {
 			d.sorted = append(d.sorted, i)
-		}
-		slices.SortFunc(d.sorted, func(a, b uint32) int {
-			return bytes.Compare(d.keyOf(d.at(a)), d.keyOf(d.at(b)))
+			return true
 		})
 	})
 	return d.sorted

@@ -175,6 +175,12 @@ func (d *driver) apply() {
 }
 
 func (d *driver) put() {
+	for range 1 + d.rng.Intn(4) {
+		d.putOne()
+	}
+}
+
+func (d *driver) putOne() {
 	ids := d.stateIDs()
 	id := ids[d.rng.Intn(len(ids))]
 	k, v := d.key(), d.val()

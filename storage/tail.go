@@ -108,7 +108,8 @@ func (t *stateTail) index(s *Store) ([]tailPart, error) {
 	return p, nil
 }
 
-// readBlobs merges all blobs of a table up to an epoch.
+// readBlobs merges the blobs of a table up to an epoch. It begins with the newest, so that an entry
+// whose key is there already can be passed over.
 func (s *Store) readBlobs(id TableID, last Epoch) (*Delta, error) {
 	d := &Delta{table: id}
 	it, err := s.db.NewIter(&pebble.IterOptions{
@@ -118,10 +119,10 @@ func (s *Store) readBlobs(id TableID, last Epoch) (*Delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	for ok := it.First(); ok; ok = it.Next() {
+	for ok := it.Last(); ok; ok = it.Prev() {
 		v, err := it.ValueAndErr()
 		if err == nil {
-			err = eachBlobEntry(v, d.put)
+			err = d.addBlob(slices.Clone(v))
 		}
 		if err != nil {
 			it.Close()

@@ -178,10 +178,38 @@ func FuzzBlob(f *testing.F) {
 	f.Add([]byte{0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n := 0
-		_ = eachBlobEntry(data, func(key, val []byte, del bool) {
-			if n += len(key) + len(val); n > len(data) {
+		_ = eachBlobEntry(data, func(koff, klen, voff, vlen int, del bool) {
+			if n += klen + vlen; n > len(data) || koff+klen > len(data) || voff+vlen > len(data) {
 				t.Fatal("more data than there is")
 			}
 		})
 	})
+}
+
+// TestDeltaSort compares the radix sort with comparisons, for keys that are alike in many ways.
+func TestDeltaSort(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	for round := range 60 {
+		d := &Delta{}
+		prefix := make([]byte, rng.Intn(20))
+		for range 1 + rng.Intn(3000) {
+			k := append([]byte(nil), prefix[:rng.Intn(len(prefix)+1)]...)
+			if round%2 == 0 {
+				k = append(k[:0], prefix...)
+			}
+			for range rng.Intn(1 + rng.Intn(20)) {
+				k = append(k, byte(rng.Intn(1+round*4)))
+			}
+			d.put(k, nil, false)
+		}
+		idx := d.sortByKey()
+		if len(idx) != d.n {
+			t.Fatalf("round %d: %d of %d keys", round, len(idx), d.n)
+		}
+		for i := 1; i < len(idx); i++ {
+			if a, b := d.keyNo(idx[i-1]), d.keyNo(idx[i]); string(a) >= string(b) {
+				t.Fatalf("round %d: %x before %x", round, a, b)
+			}
+		}
+	}
 }
