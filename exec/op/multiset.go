@@ -1,7 +1,5 @@
 package op
 
-import "sort"
-
 // multiset is a sorted multiset: blocks of at most maxBlock items, each value once with its count.
 // Counts may be negative in the middle of an epoch. A change costs a binary search and moving part of a block.
 type multiset[T any] struct {
@@ -18,19 +16,33 @@ const maxBlock = 256
 
 // find gives the place of v: the first item that is not less.
 func (m *multiset[T]) find(v T, cmp func(a, b T) int) (block, at int, ok bool) {
-	block = sort.Search(len(m.blocks), func(i int) bool {
-		b := m.blocks[i]
-		return cmp(b[len(b)-1].v, v) >= 0
-	})
-	if block == len(m.blocks) {
-		if block > 0 {
-			return block - 1, len(m.blocks[block-1]), false
+	lo, hi := 0, len(m.blocks)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if b := m.blocks[mid]; cmp(b[len(b)-1].v, v) < 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == len(m.blocks) {
+		if lo > 0 {
+			return lo - 1, len(m.blocks[lo-1]), false
 		}
 		return 0, 0, false
 	}
+	block = lo
 	b := m.blocks[block]
-	at = sort.Search(len(b), func(i int) bool { return cmp(b[i].v, v) >= 0 })
-	return block, at, at < len(b) && cmp(b[at].v, v) == 0
+	lo, hi = 0, len(b)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if cmp(b[mid].v, v) < 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return block, lo, lo < len(b) && cmp(b[lo].v, v) == 0
 }
 
 // add changes the count of v by d and gives the new count. An item whose count becomes 0 goes.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/weirdb/weir/exec"
@@ -64,7 +65,7 @@ type TopN struct {
 	// graves are rows that left in this epoch: an old window may still name them.
 	graves  []uint32
 	touched []uint32
-	cmp     func(a, b uint32) int
+	cmp     func(a, b topRow) int
 
 	keyV   []*vec.Vector
 	hashes []uint64
@@ -83,11 +84,17 @@ type TopN struct {
 // topGroup is a group: its rows in order with their multiplicities, and the window that was emitted
 // last if the epoch has touched the group.
 type topGroup struct {
-	rows    multiset[uint32]
+	rows    multiset[topRow]
 	total   int64 // sum of the multiplicities
 	touched bool
 	ref     bool
 	old     []winItem
+}
+
+// topRow is a row with a prefix of its place in the order: if two prefixes differ, they decide.
+type topRow struct {
+	pre uint64
+	row uint32
 }
 
 // winItem is n times a row in a window; rank is the number of the first one.
@@ -137,7 +144,15 @@ func NewTopN(cfg TopNConfig) (*TopN, error) {
 	t.keyBuf = vec.NewChunk(t.groups.types(), 0)
 	t.rowBuf = vec.NewChunk(cfg.In, 0)
 	t.outc = vec.NewChunk(t.schema, 0)
-	t.cmp = t.compare
+	t.cmp = func(a, b topRow) int {
+		switch {
+		case a.pre < b.pre:
+			return -1
+		case a.pre > b.pre:
+			return 1
+		}
+		return t.compare(a.row, b.row)
+	}
 	return t, nil
 }
 
@@ -205,6 +220,53 @@ func (t *TopN) Chunk(_ int, c *vec.Chunk) error {
 	return nil
 }
 
+// prefix gives the order prefix of row i of c: 64 bits of the first order column, in its direction.
+func (t *TopN) prefix(c *vec.Chunk, i int) uint64 {
+	if len(t.cfg.OrderBy) == 0 {
+		return 0
+	}
+	k := t.cfg.OrderBy[0]
+	v := c.Cols[k.Col]
+	if v.Nulls.Get(i) {
+		if k.NullsFirst {
+			return 0
+		}
+		return math.MaxUint64
+	}
+	var x uint64
+	switch v.Type.Phys() {
+	case types.PhysInt:
+		x = uint64(v.Int[i]) ^ 1<<63
+	case types.PhysFloat:
+		f := v.Float[i]
+		switch {
+		case f != f:
+			x = math.MaxUint64
+		case f == 0:
+			x = 1 << 63
+		default:
+			if x = math.Float64bits(f); x>>63 != 0 {
+				x = ^x
+			} else {
+				x |= 1 << 63
+			}
+		}
+	case types.PhysStr:
+		if inexactType(v.Type) {
+			return 1
+		}
+		var b [8]byte
+		copy(b[:], v.Str[i])
+		x = binary.BigEndian.Uint64(b[:])
+	default:
+		return 1
+	}
+	if k.Desc {
+		return ^x
+	}
+	return x
+}
+
 // full tells whether a further row at the end of g would be forgotten.
 func (t *TopN) full(g *topGroup) bool { return t.keep >= 0 && g.total >= t.keep && g.rows.n > 0 }
 
@@ -212,7 +274,7 @@ func (t *TopN) full(g *topGroup) bool { return t.keep >= 0 && g.total >= t.keep 
 // window.
 func (t *TopN) beyond(g *topGroup, c *vec.Chunk, i int) bool {
 	b := g.rows.blocks[len(g.rows.blocks)-1]
-	last := b[len(b)-1].v
+	last := b[len(b)-1].v.row
 	r := t.rows.compareRow(last, c, i, t.cfg.OrderBy)
 	if r == 0 && !t.cfg.WithTies {
 		r = t.rows.compareRow(last, c, i, t.order[len(t.cfg.OrderBy):])
@@ -231,12 +293,13 @@ func (t *TopN) change(g *topGroup, e uint32, c *vec.Chunk, i int) error {
 	*t.flags.at(r) = 0
 	*t.groupOf.at(r) = e
 	d := c.Diff(i)
-	k, at, ok := g.rows.find(r, t.cmp)
+	top := topRow{t.prefix(c, i), r}
+	k, at, ok := g.rows.find(top, t.cmp)
 	if !ok {
 		if d < 0 {
 			return fmt.Errorf("top-n: row (%s): %w", vec.FormatRow(c, i), ErrNegativeMultiplicity)
 		}
-		g.rows.add(r, d, t.cmp)
+		g.rows.add(top, d, t.cmp)
 		g.total += d
 		t.markDirty(r)
 		t.trim(g)
@@ -253,7 +316,7 @@ func (t *TopN) change(g *topGroup, e uint32, c *vec.Chunk, i int) error {
 	g.total += d
 	if it.n+d > 0 {
 		it.n += d
-		t.markDirty(it.v)
+		t.markDirty(it.v.row)
 		t.trim(g)
 		return nil
 	}
@@ -262,8 +325,9 @@ func (t *TopN) change(g *topGroup, e uint32, c *vec.Chunk, i int) error {
 }
 
 // bury takes n times row out of g, which is all there is of it.
-func (t *TopN) bury(g *topGroup, row uint32, n int64) {
-	g.rows.add(row, -n, t.cmp)
+func (t *TopN) bury(g *topGroup, top topRow, n int64) {
+	g.rows.add(top, -n, t.cmp)
+	row := top.row
 	f := t.flags.at(row)
 	if *f&rowStored != 0 {
 		// At once: the group may be evicted and read again before the next checkpoint.
@@ -283,7 +347,7 @@ func (t *TopN) trim(g *topGroup) {
 		last := &b[len(b)-1]
 		over := g.total - t.keep
 		if t.cfg.WithTies {
-			if t.tiesAtLimit(g, last.v) {
+			if t.tiesAtLimit(g, last.v.row) {
 				return
 			}
 			over = last.n
@@ -291,7 +355,7 @@ func (t *TopN) trim(g *topGroup) {
 		if last.n > over {
 			last.n -= over
 			g.total -= over
-			t.markDirty(last.v)
+			t.markDirty(last.v.row)
 			return
 		}
 		g.total -= last.n
@@ -305,7 +369,7 @@ func (t *TopN) tiesAtLimit(g *topGroup, row uint32) bool {
 	for k := len(g.rows.blocks) - 1; k >= 0; k-- {
 		b := g.rows.blocks[k]
 		for i := len(b) - 1; i >= 0; i-- {
-			if t.rows.compare(b[i].v, row, t.cfg.OrderBy) != 0 {
+			if t.rows.compare(b[i].v.row, row, t.cfg.OrderBy) != 0 {
 				return false
 			}
 			if left -= b[i].n; left < t.keep {
@@ -340,7 +404,7 @@ func (t *TopN) window(g *topGroup, dst []winItem) []winItem {
 			from, to := max(pos, lo), pos+it.n
 			if hi >= 0 && to > hi {
 				if t.cfg.WithTies && pos >= hi {
-					if last == none || t.rows.compare(it.v, last, t.cfg.OrderBy) != 0 {
+					if last == none || t.rows.compare(it.v.row, last, t.cfg.OrderBy) != 0 {
 						return dst
 					}
 				} else if !t.cfg.WithTies {
@@ -348,8 +412,8 @@ func (t *TopN) window(g *topGroup, dst []winItem) []winItem {
 				}
 			}
 			if from < to {
-				dst = append(dst, winItem{it.v, to - from, from + 1})
-				last = it.v
+				dst = append(dst, winItem{it.v.row, to - from, from + 1})
+				last = it.v.row
 			}
 			pos += it.n
 			if hi >= 0 && pos >= hi && !t.cfg.WithTies {
@@ -507,7 +571,7 @@ func (t *TopN) checkpoint() {
 		piece := rows[:n]
 		t.eachKey(piece, func(i int, key []byte) {
 			t.val = vec.EncodeRow(t.val[:0], t.rowBuf.Cols, i)
-			_, m := t.recs.at(*t.groupOf.at(piece[i])).rows.count(piece[i], t.cmp)
+			_, m := t.recs.at(*t.groupOf.at(piece[i])).rows.count(topRow{t.prefix(t.rowBuf, i), piece[i]}, t.cmp)
 			t.val = binary.AppendVarint(t.val, m)
 			t.st.Put(key, t.val)
 		})
@@ -559,7 +623,7 @@ func (t *TopN) load(n int) error {
 			}
 			*t.flags.at(r) = rowStored
 			*t.groupOf.at(r) = e
-			g.rows.add(r, m, t.cmp)
+			g.rows.add(topRow{t.prefix(in, i), r}, m, t.cmp)
 			g.total += m
 		}
 	}
@@ -610,16 +674,16 @@ func (t *TopN) evict() {
 			continue
 		}
 		clean := true
-		g.rows.each(func(r uint32, _ int64) { clean = clean && *t.flags.at(r)&rowDirty == 0 })
+		g.rows.each(func(r topRow, _ int64) { clean = clean && *t.flags.at(r.row)&rowDirty == 0 })
 		if !clean {
 			continue
 		}
-		g.rows.each(func(r uint32, _ int64) {
-			*t.flags.at(r) = 0
-			t.rows.release(r)
+		g.rows.each(func(r topRow, _ int64) {
+			*t.flags.at(r.row) = 0
+			t.rows.release(r.row)
 		})
 		need -= int64(g.rows.n*(t.rows.rowBytes+24) + 96)
-		g.rows = multiset[uint32]{}
+		g.rows = multiset[topRow]{}
 		g.touched = true // not twice
 		victims = append(victims, e)
 		if need <= 0 {
