@@ -114,13 +114,14 @@ func TestDecimal(t *testing.T) {
 	}
 }
 
-// TestMakeDecimalCases writes the inputs of testdata/decimal/random.txt if WEIR_MAKE_CASES is set;
-// TestDecimal with -rewrite -from-pg then fills in the results.
+// TestMakeDecimalCases writes the inputs of testdata/decimal/random.txt if WEIR_MAKE_CASES is set,
+// to a seed; TestDecimal with -rewrite -from-pg then fills in the results.
 func TestMakeDecimalCases(t *testing.T) {
-	if os.Getenv("WEIR_MAKE_CASES") == "" {
+	seed, err := strconv.ParseInt(os.Getenv("WEIR_MAKE_CASES"), 10, 64)
+	if err != nil {
 		return
 	}
-	rng := rand.New(rand.NewSource(1))
+	rng := rand.New(rand.NewSource(seed))
 	num := func(maxInt, maxFrac int) string {
 		var b strings.Builder
 		if rng.Intn(3) == 0 {

@@ -1,7 +1,9 @@
 package types
 
 import (
+	"bytes"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -110,6 +112,47 @@ func mantissaOf(t string) string {
 	return t
 }
 
+// avoidMidpoint lengthens the shortest text of f if that lies exactly half way to a neighbour of f.
+// Such a text reads back as f only by the rule that ties go to the even one, on which Postgres
+// does not rely. It takes an integer beyond the exact ones to be half way.
+func avoidMidpoint(text []byte, f float64, bitSize int) []byte {
+	x := bytes.IndexByte(text, 'e')
+	digits := x - 1 // after the first
+	if text[0] == '-' {
+		digits--
+	}
+	if digits > 0 {
+		digits-- // the point
+	}
+	var exact, gap, v big.Rat
+	exact.SetFloat64(f)
+	for ; digits < 17; digits++ {
+		if _, ok := v.SetString(string(text)); !ok {
+			return text
+		}
+		c := v.Cmp(&exact)
+		if c == 0 {
+			return text
+		}
+		var next float64
+		if bitSize == 32 {
+			next = float64(math.Nextafter32(float32(f), float32(math.Inf(c))))
+		} else {
+			next = math.Nextafter(f, math.Inf(c))
+		}
+		if math.IsInf(next, 0) {
+			return text
+		}
+		gap.SetFloat64(next)
+		gap.Add(&gap, &exact).Quo(&gap, big.NewRat(2, 1))
+		if v.Cmp(&gap) != 0 {
+			return text
+		}
+		text = strconv.AppendFloat(text[:0], f, 'e', digits+1, bitSize)
+	}
+	return text
+}
+
 // AppendFloat appends the shortest text that reads back as f, in Postgres's layout: plain digits
 // for exponents from -5 to 14 (float8) or to 5 (float4), scientific otherwise.
 func AppendFloat(dst []byte, f float64, bitSize int) []byte {
@@ -126,12 +169,15 @@ func AppendFloat(dst []byte, f float64, bitSize int) []byte {
 		}
 		return append(dst, '0')
 	}
-	top := 15
+	top, exact := 15, float64(1<<52)
 	if bitSize == 32 {
-		top = 6
+		top, exact = 6, 1<<23
 	}
 	var buf [32]byte
 	e := strconv.AppendFloat(buf[:0], f, 'e', -1, bitSize)
+	if math.Abs(f) >= exact && math.Abs(f) < 1e40 {
+		e = avoidMidpoint(e, f, bitSize)
+	}
 	x := len(e) - 1
 	for e[x] != 'e' {
 		x--

@@ -214,3 +214,26 @@ func FuzzParseJSON(f *testing.F) {
 		}
 	})
 }
+
+// TestToJSON runs testdata/tojson.txt: "tojson TYPE" prints each line, read as TYPE, as to_jsonb
+// does.
+func TestToJSON(t *testing.T) {
+	runOracleFile(t, "testdata/tojson.txt", func(d *datadriven.TestData, line string) string {
+		env := testEnv(argOr(d, "tz", "UTC"))
+		typ := mustType(t, typeArg(d))
+		v, err := ParseText(typ, unescapeLine.Replace(line), env)
+		if err != nil {
+			return errText(err)
+		}
+		s, err := JSONFromDatum(typ, v, env)
+		if err != nil {
+			return errText(err)
+		}
+		if again, err := ParseJSON(s); err != nil || again != s {
+			t.Errorf("%s is not canonical: %s, %v", s, again, err)
+		}
+		return s
+	}, func(d *datadriven.TestData, line string) string {
+		return fmt.Sprintf("set timezone = '%s'; select to_jsonb(%s::%s)", argOr(d, "tz", "UTC"), quoted(unescapeLine.Replace(line)), typeArg(d))
+	})
+}
