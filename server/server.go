@@ -199,7 +199,7 @@ func (s *Server) HTTPAddr() net.Addr {
 func (s *Server) Run(ctx context.Context) error {
 	g, serving := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		if err := s.wire.Serve(context.WithoutCancel(ctx), s.ln); err != nil && !errors.Is(err, net.ErrClosed) {
+		if err := s.wire.Serve(context.WithoutCancel(ctx), s.ln); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, pgwire.ErrServerClosed) {
 			return fmt.Errorf("serve clients: %w", err)
 		}
 		return nil

@@ -1,7 +1,7 @@
 package syscat
 
 // catalogFuncs are the functions that ask the catalog or the session, in the notation of package fn.
-// What can change within a session while the catalog stays the same is volatile: plans are kept.
+// Those that change something are volatile.
 const catalogFuncs = `
 # Names and visibility.
 to_regclass(text) regclass stable
@@ -85,16 +85,16 @@ row_security_active(oid) bool stable
 row_security_active(text) bool stable
 
 # Settings and the session.
-current_setting(text) text volatile fail
-current_setting(text,bool) text volatile fail
+current_setting(text) text stable fail
+current_setting(text,bool) text stable fail
 set_config(text,text,bool) text volatile fail null
 pg_backend_pid() int4 stable
 pg_is_in_recovery() bool stable
 pg_is_in_backup() bool stable
 pg_postmaster_start_time() timestamptz stable
 pg_conf_load_time() timestamptz stable
-txid_current() int8 volatile
-txid_current_if_assigned() int8 volatile
+txid_current() int8 stable
+txid_current_if_assigned() int8 stable
 pg_client_encoding() name stable
 getdatabaseencoding() name stable
 pg_encoding_to_char(int4) name stable
@@ -107,15 +107,15 @@ inet_client_port() int4 stable
 pg_advisory_unlock_all() void volatile
 
 # Sizes, statistics and properties.
-pg_relation_size(regclass) int8 volatile
-pg_relation_size(regclass,text) int8 volatile
-pg_table_size(regclass) int8 volatile
-pg_indexes_size(regclass) int8 volatile
-pg_total_relation_size(regclass) int8 volatile
-pg_database_size(name) int8 volatile
-pg_database_size(oid) int8 volatile
-pg_tablespace_size(oid) int8 volatile
-pg_tablespace_size(name) int8 volatile
+pg_relation_size(regclass) int8 stable
+pg_relation_size(regclass,text) int8 stable
+pg_table_size(regclass) int8 stable
+pg_indexes_size(regclass) int8 stable
+pg_total_relation_size(regclass) int8 stable
+pg_database_size(name) int8 stable
+pg_database_size(oid) int8 stable
+pg_tablespace_size(oid) int8 stable
+pg_tablespace_size(name) int8 stable
 pg_tablespace_location(oid) text stable
 pg_relation_filenode(regclass) oid stable
 pg_relation_is_publishable(regclass) bool stable
@@ -124,5 +124,5 @@ pg_column_is_updatable(regclass,int2,bool) bool stable
 pg_index_column_has_property(regclass,int4,text) bool stable
 pg_indexam_has_property(oid,text) bool stable
 pg_index_has_property(regclass,text) bool stable
-[pg_stat_get_live_tuples pg_stat_get_dead_tuples pg_stat_get_numscans pg_stat_get_tuples_returned pg_stat_get_tuples_fetched pg_stat_get_tuples_inserted pg_stat_get_tuples_updated pg_stat_get_tuples_deleted] @(oid) int8 volatile
+[pg_stat_get_live_tuples pg_stat_get_dead_tuples pg_stat_get_numscans pg_stat_get_tuples_returned pg_stat_get_tuples_fetched pg_stat_get_tuples_inserted pg_stat_get_tuples_updated pg_stat_get_tuples_deleted] @(oid) int8 stable
 `
