@@ -4,11 +4,11 @@
 // The way of a statement:
 //
 //  1. Package lex cuts the text into tokens, by PostgreSQL's rules.
-//  2. DDL and utility statements (statement.go, create.go, ddl.go) are read by recursive descent
+//  2. DDL and utility statements (statement.go, set.go, create.go, ddl.go) are read by recursive descent
 //     and need no more, except for the queries and expressions in them.
 //  3. Queries, expressions and data-modifying statements are rewritten to text that TiDB's MySQL
-//     grammar reads with PostgreSQL's meaning (expr.go, primary.go, keyword.go, query.go, from.go,
-//     dml.go). The rewriter builds no tree. It knows PostgreSQL's precedences and keyword classes,
+//     grammar reads with PostgreSQL's meaning (expr.go and parens.go, primary.go, keyword.go, query.go,
+//     from.go, dml.go). The rewriter builds no tree. It knows PostgreSQL's precedences and keyword classes,
 //     finds syntax errors with their positions, puts every compound operand in parentheses, and
 //     replaces what MySQL does not have by markers: calls of a function named \x01, whose first
 //     argument is the number of a cell (output.go). The cell is the AST node that the marker

@@ -3,7 +3,6 @@ package parse
 import (
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/parse/lex"
-	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 // keywordExpr reads the expressions that begin with a keyword of the expression grammar. ok is
@@ -393,10 +392,4 @@ func (p *parser) queryInParens() *query {
 	}
 	p.expectSelf(")")
 	return q
-}
-
-// multipleClauses is PostgreSQL's error for a clause that is given twice, inside and outside of
-// parentheses.
-func (p *parser) multipleClauses(pos int, what string) {
-	p.failf(sqlerr.SyntaxError, pos, "multiple %s clauses not allowed", what)
 }
