@@ -1,13 +1,16 @@
 package planner_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/expr"
@@ -24,7 +27,11 @@ import (
 )
 
 // db is a catalog that DDL in test files fills.
-type db struct{ cat *catalog.Catalog }
+type db struct {
+	cat *catalog.Catalog
+	// pg, if not nil, is asked instead of the planner.
+	pg *pgconn.PgConn
+}
 
 func newDB() *db { return &db{cat: catalog.New()} }
 
@@ -219,9 +226,33 @@ func errText(err error, sql string) string {
 // subqueries, opt after all rules, batch and stream what is executed, columns the
 // result columns and parameters.
 func TestPlans(t *testing.T) {
+	dsn := os.Getenv("WEIR_PG_DSN")
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		d := newDB()
+		if dsn != "" {
+			// What the files of analysis say is PostgreSQL's answer.
+			if !strings.Contains(path, "analysis") {
+				return
+			}
+			pg, err := pgconn.Connect(t.Context(), dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pg.Close(t.Context())
+			if _, err := pg.Exec(t.Context(), "DROP SCHEMA public CASCADE; CREATE SCHEMA public").ReadAll(); err != nil {
+				t.Fatal(err)
+			}
+			d.pg = pg
+		}
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+			if d.pg != nil && !td.HasArg("weir") {
+				if td.Cmd == "ddl" {
+					if err := d.ddl(td.Input); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return d.askPostgres(td)
+			}
 			out, err := d.run(td)
 			if err != nil {
 				return errText(err, td.Input)
@@ -332,6 +363,53 @@ func dmlText(b *planner.Bound, d *plan.DML) string {
 	}
 	for i, e := range d.Returning {
 		fmt.Fprintf(&out, "returning %s: %s\n", b.Columns[i].Name, text(e))
+	}
+	return out.String()
+}
+
+// askPostgres gives PostgreSQL's answer to a ddl or columns command.
+func (d *db) askPostgres(td *datadriven.TestData) string {
+	ctx := context.Background()
+	fail := func(err error) string {
+		var e *pgconn.PgError
+		if !errors.As(err, &e) {
+			return err.Error() + "\n"
+		}
+		w := sqlerr.New(sqlerr.Code(e.Code), sqlerr.NoPos, "%s", e.Message)
+		w.Detail, w.Hint = e.Detail, e.Hint
+		if e.Position > 0 {
+			w.Pos = len(string([]rune(td.Input)[:e.Position-1]))
+		}
+		return errText(w, td.Input)
+	}
+	if td.Cmd == "ddl" {
+		if _, err := d.pg.Exec(ctx, td.Input).ReadAll(); err != nil {
+			return fail(err)
+		}
+		return "ok\n"
+	}
+	st, err := d.pg.Prepare(ctx, "", td.Input, nil)
+	if err != nil {
+		return fail(err)
+	}
+	var out strings.Builder
+	for _, f := range st.Fields {
+		t, _ := types.TypeByOID(f.DataTypeOID, f.TypeModifier)
+		fmt.Fprintf(&out, "%s %s", f.Name, t)
+		if f.TableOID != 0 && f.TableAttributeNumber > 0 {
+			rows, err := d.pg.Exec(ctx, fmt.Sprintf("SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.oid = %d AND a.attnum = %d",
+				f.TableOID, f.TableAttributeNumber)).ReadAll()
+			if err != nil {
+				return fail(err)
+			}
+			r := rows[0].Rows[0]
+			fmt.Fprintf(&out, " (%s.%s)", r[0], r[1])
+		}
+		out.WriteString("\n")
+	}
+	for i, oid := range st.ParamOIDs {
+		t, _ := types.TypeByOID(oid, -1)
+		fmt.Fprintf(&out, "$%d %s\n", i+1, t)
 	}
 	return out.String()
 }

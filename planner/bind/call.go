@@ -74,6 +74,10 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	args := make([]scalar.Expr, 0, len(f.Args)+len(f.WithinGroup))
 	for _, a := range f.Args {
 		if st, ok := a.(*ast.Star); ok {
+			if len(st.Parts) > 0 {
+				args = append(args, b.rowOf(s, st))
+				continue
+			}
 			fail(sqlerr.SyntaxError, st.Pos, "row expansion via \"*\" is not supported here")
 		}
 		args = append(args, b.expr(s, a))
@@ -101,12 +105,13 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	switch res.Fn.Kind {
 	case fn.Aggregate:
 		if f.Over != nil {
+			b.windowPlace(s, f)
 			unsupported(f.Pos, "the aggregate "+name+" as a window function")
 		}
 		return b.aggregate(s, f, name, res, args, nAggs)
 	case fn.Window:
 		if f.Over == nil {
-			fail(sqlerr.WindowingError, f.Pos, "window function %s requires an OVER clause", name)
+			fail(sqlerr.WrongObjectType, f.Pos, "window function %s requires an OVER clause", name)
 		}
 		return b.window(s, f, res, args)
 	}
@@ -238,7 +243,7 @@ func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution
 	q := level.q
 	for _, a := range q.aggs {
 		if cols.Has(a.id) {
-			fail(sqlerr.GroupingError, f.Pos, "aggregate function calls cannot be nested")
+			fail(sqlerr.GroupingError, a.pos, "aggregate function calls cannot be nested")
 		}
 	}
 	for _, w := range q.windows {
@@ -305,16 +310,22 @@ func (b *Binder) groupingCall(s *scope, f *ast.Func) scalar.Expr {
 	return g.value
 }
 
+// windowPlace refuses window functions outside of the select list and ORDER BY.
+func (b *Binder) windowPlace(s *scope, f *ast.Func) {
+	if s.q.target {
+		return
+	}
+	where := s.q.clause
+	if where == "" {
+		where = "HAVING"
+	}
+	fail(sqlerr.WindowingError, f.Pos, "window functions are not allowed in %s", where)
+}
+
 // window binds a window function call.
 func (b *Binder) window(s *scope, f *ast.Func, res fn.Resolution, args []scalar.Expr) scalar.Expr {
 	name := res.Fn.Name
-	if !s.q.target {
-		where := s.q.clause
-		if where == "" {
-			where = "HAVING"
-		}
-		fail(sqlerr.WindowingError, f.Pos, "window functions are not allowed in %s", where)
-	}
+	b.windowPlace(s, f)
 	switch name {
 	case "row_number", "rank":
 	default:

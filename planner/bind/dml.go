@@ -382,7 +382,7 @@ func (b *Binder) insertValues(outer *scope, rel *catalog.Relation, v *ast.Values
 				continue
 			}
 			b.mayGive(rel, i, st)
-			row[k] = b.assignTo(rel, i, b.expr(s, e), e.Position())
+			row[k] = b.assignTo(rel, i, b.expr(s, e), leftmost(e))
 		}
 		node.Rows = append(node.Rows, row)
 	}
@@ -498,7 +498,7 @@ func (b *Binder) setClause(s *scope, rel *catalog.Relation, set ast.SetClause, n
 			}
 			raise(sqlerr.New(generatedAlways, sqlerr.NoPos, "column \"%s\" can only be updated to DEFAULT", c.Name).WithDetail(detail, c.Name))
 		}
-		return plan.Assign{Col: i, Expr: b.assignTo(rel, i, b.expr(s, e), e.Position())}
+		return plan.Assign{Col: i, Expr: b.assignTo(rel, i, b.expr(s, e), leftmost(e))}
 	}
 	if len(set.Columns) == 1 {
 		if _, row := set.Value.(*ast.Row); !row {

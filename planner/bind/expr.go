@@ -17,7 +17,7 @@ func node(k types.Kind, pos int) scalar.Node { return scalar.Node{T: types.T(k),
 
 // boolExpr binds a condition.
 func (b *Binder) boolExpr(s *scope, e ast.Expr, clause string) scalar.Expr {
-	return b.needBool(b.expr(s, e), clause, e.Position())
+	return b.needBool(b.expr(s, e), clause, leftmost(e))
 }
 
 // expr binds any expression. The result may be an untyped literal (type Unknown).
@@ -180,7 +180,7 @@ func (b *Binder) unifyExprs(what string, xs []scalar.Expr) ([]scalar.Expr, types
 	}
 	t, at, err := b.cfg.Registry.CommonType(what, ts)
 	if err != nil {
-		check(err, xs[at].Position())
+		check(err, start(xs[at]))
 	}
 	for i := range xs {
 		xs[i] = b.cast(xs[i], t, fn.Implicit, xs[i].Position())
@@ -450,7 +450,7 @@ func (b *Binder) caseExpr(s *scope, e *ast.Case) scalar.Expr {
 	for i, w := range e.Whens {
 		if operand != nil {
 			conds[i] = b.operator("=", operand, b.expr(s, w.Cond), e.Pos)
-			conds[i] = b.needBool(conds[i], "CASE/WHEN", w.Cond.Position())
+			conds[i] = b.needBool(conds[i], "CASE/WHEN", leftmost(w.Cond))
 		} else {
 			conds[i] = b.boolExpr(s, w.Cond, "CASE/WHEN")
 		}

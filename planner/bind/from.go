@@ -268,21 +268,20 @@ func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
 		unsupported(j.Pos, "ASOF JOIN")
 	}
 	l := b.fromItem(q, left, j.L)
-	// The right side sees the left one if it is lateral.
-	inner := &scope{parent: left.parent, q: q.q, ctes: left.ctes,
-		rels: append(append([]*relItem(nil), left.rels...), l.rels...),
-		cols: append(append([]scopeCol(nil), left.cols...), l.cols...)}
-	r := b.fromItem(q, inner, j.R)
-	b.checkNames(l.rels, r.rels, j.R)
 	kind := map[ast.JoinKind]logical.JoinKind{
 		ast.JoinInner: logical.Inner, ast.JoinCross: logical.Inner, ast.JoinLeft: logical.Left,
 		ast.JoinRight: logical.Right, ast.JoinFull: logical.Full,
 	}[j.Kind]
+	// The right side sees the left one if it is lateral.
+	inner := &scope{parent: left.parent, q: q.q, ctes: left.ctes, rels: left.rels, cols: left.cols}
 	if kind == logical.Right || kind == logical.Full {
-		if logical.Free(r.node).Meets(logical.OutSet(l.node)) {
-			fail(sqlerr.InvalidColumnReference, j.Pos, "invalid reference to FROM-clause entry: the combining JOIN type must be INNER or LEFT for a LATERAL reference")
-		}
+		inner.noLateral = l.rels
+	} else {
+		inner.rels = append(append([]*relItem(nil), left.rels...), l.rels...)
+		inner.cols = append(append([]scopeCol(nil), left.cols...), l.cols...)
 	}
+	r := b.fromItem(q, inner, j.R)
+	b.checkNames(l.rels, r.rels, j.R)
 	node := &logical.Join{Kind: kind, L: l.node, R: r.node}
 	f := &fromItem{rels: append(l.rels, r.rels...)}
 	using := j.Using
@@ -337,7 +336,7 @@ func (b *Binder) joinUsing(q *scope, j *ast.Join, node *logical.Join, l, r *from
 			}
 		}
 		if at < 0 {
-			fail(sqlerr.UndefinedColumn, j.Pos, "column \"%s\" specified in USING clause does not exist in %s table", name, side)
+			fail(sqlerr.UndefinedColumn, sqlerr.NoPos, "column \"%s\" specified in USING clause does not exist in %s table", name, side)
 		}
 		return at
 	}
@@ -347,7 +346,7 @@ func (b *Binder) joinUsing(q *scope, j *ast.Join, node *logical.Join, l, r *from
 	for k, name := range using {
 		for _, other := range using[:k] {
 			if other == name {
-				fail(sqlerr.DuplicateColumn, j.Pos, "column name \"%s\" appears more than once in USING clause", name)
+				fail(sqlerr.DuplicateColumn, sqlerr.NoPos, "column name \"%s\" appears more than once in USING clause", name)
 			}
 		}
 		li, ri := pick(l.cols, name, "left"), pick(r.cols, name, "right")

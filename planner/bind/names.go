@@ -36,8 +36,6 @@ func (b *Binder) figureName(e ast.Expr) (string, int) {
 		return b.typeColumnName(e.Type), 1
 	case *ast.TypedLit:
 		return b.typeColumnName(e.Type), 1
-	case *ast.BoolLit:
-		return "bool", 1
 	case *ast.Collate:
 		return b.figureName(e.X)
 	case *ast.AtTimeZone:

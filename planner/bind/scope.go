@@ -48,6 +48,8 @@ type scope struct {
 	cols []scopeCol
 	// invisible are items of the same FROM that may not be referred to from here (hints).
 	invisible []*relItem
+	// noLateral are items left of a RIGHT or FULL JOIN, which a lateral item may not use.
+	noLateral []*relItem
 	ctes      []*cte
 	q         *queryState
 	noColumns string
@@ -173,6 +175,19 @@ func (b *Binder) bareColumn(s *scope, c *ast.ColumnRef) scalar.Expr {
 	return nil
 }
 
+// rowOf is rel.* as one value.
+func (b *Binder) rowOf(s *scope, e *ast.Star) scalar.Expr {
+	schema, rel := "", e.Parts[len(e.Parts)-1]
+	if len(e.Parts) > 1 {
+		schema = e.Parts[len(e.Parts)-2]
+	}
+	r := b.findRel(s, schema, rel, e.Pos)
+	if r == nil {
+		raise(missingRel(s, schema, rel, e.Pos))
+	}
+	return b.wholeRow(r, e.Pos)
+}
+
 func (b *Binder) wholeRow(r *relItem, pos int) scalar.Expr {
 	row := &scalar.MakeRow{Node: scalar.Node{T: types.T(types.Record), Pos: pos}}
 	for _, c := range r.cols {
@@ -220,10 +235,15 @@ func (b *Binder) qualified(s *scope, c *ast.ColumnRef, schema, rel, name string)
 // missingRel is the error for an unknown qualifier.
 func missingRel(s *scope, schema, name string, pos int) error {
 	shown := name
-	if schema != "" {
-		shown = schema + "." + name
-	}
 	for at := s; at != nil; at = at.parent {
+		if at.noLateral != nil {
+			for _, r := range at.noLateral {
+				if r.name == name {
+					return sqlerr.New(sqlerr.InvalidColumnReference, pos, "invalid reference to FROM-clause entry for table \"%s\"", shown).
+						WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
+				}
+			}
+		}
 		for _, r := range at.invisible {
 			if r.name == name {
 				return sqlerr.New(sqlerr.UndefinedTable, pos, "invalid reference to FROM-clause entry for table \"%s\"", shown).

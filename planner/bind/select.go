@@ -176,7 +176,7 @@ func (b *Binder) targets(s *scope, ts []ast.Target) []target {
 		if name == "" {
 			name = b.columnName(t.Expr)
 		}
-		out = append(out, target{name: name, expr: x, pos: t.Expr.Position()})
+		out = append(out, target{name: name, expr: x, pos: leftmost(t.Expr)})
 	}
 	return out
 }
@@ -287,13 +287,13 @@ func (b *Binder) orderBy(s *scope, items []ast.OrderItem, targets []target, visi
 			e, targets, i = b.addTarget(s, it.Expr, targets)
 			_ = e
 			if distinct && i >= visible {
-				fail(sqlerr.InvalidColumnReference, it.Expr.Position(), "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
+				fail(sqlerr.InvalidColumnReference, leftmost(it.Expr), "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
 			}
 		}
 		if targets[i].expr.Type().Kind == types.Unknown {
 			targets[i].expr = b.resolve(targets[i].expr)
 		}
-		b.needOrdering(targets[i].expr.Type(), it.Expr.Position())
+		b.needOrdering(targets[i].expr.Type(), leftmost(it.Expr))
 		desc, nf := direction(it)
 		out = append(out, orderItem{i, desc, nf})
 	}
@@ -308,7 +308,7 @@ func (b *Binder) addTarget(s *scope, e ast.Expr, targets []target) (scalar.Expr,
 			return x, targets, i
 		}
 	}
-	return x, append(targets, target{name: b.columnName(e), expr: x, pos: e.Position()}), len(targets)
+	return x, append(targets, target{name: b.columnName(e), expr: x, pos: leftmost(e)}), len(targets)
 }
 
 // findTarget resolves positions and output names. namesFirst: an output name beats a column of
@@ -387,7 +387,7 @@ func (b *Binder) distinctOn(s *scope, exprs []ast.Expr, targets []target, visibl
 	if skipped {
 		for k, i := range on {
 			if !covered[i] {
-				fail(sqlerr.InvalidColumnReference, exprs[k].Position(), "SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
+				fail(sqlerr.InvalidColumnReference, leftmost(exprs[k]), "SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
 			}
 		}
 	}
@@ -406,11 +406,11 @@ func (b *Binder) limits(s *scope, q *ast.Select) logical.Limits {
 		x := b.expr(s, e)
 		s.q.clause = old
 		x = b.assignWith(x, types.T(types.Int8), fn.Assignment, func(from types.Type) error {
-			return sqlerr.New(sqlerr.DatatypeMismatch, e.Position(), "argument of %s must be type bigint, not type %s", clause, from)
+			return sqlerr.New(sqlerr.DatatypeMismatch, leftmost(e), "argument of %s must be type bigint, not type %s", clause, from)
 		})
 		for c := range logical.ColsOf(x) {
 			if c != 0 {
-				fail(sqlerr.InvalidColumnReference, e.Position(), "argument of %s must not contain variables", clause)
+				fail(sqlerr.InvalidColumnReference, firstColumnPos(x), "argument of %s must not contain variables", clause)
 			}
 		}
 		if c, ok := x.(*scalar.Const); ok {
@@ -461,11 +461,11 @@ func (b *Binder) outerOrder(s *scope, q *ast.Select, out *Query) *Query {
 			if ref, ok := it.Expr.(*ast.ColumnRef); ok && len(ref.Parts) == 1 {
 				fail(sqlerr.UndefinedColumn, ref.Pos, "column \"%s\" does not exist", ref.Parts[0])
 			}
-			raise(sqlerr.New(sqlerr.FeatureNotSupported, it.Expr.Position(), "invalid UNION/INTERSECT/EXCEPT ORDER BY clause").
+			raise(sqlerr.New(sqlerr.FeatureNotSupported, leftmost(it.Expr), "invalid UNION/INTERSECT/EXCEPT ORDER BY clause").
 				WithDetail("Only result column names can be used, not expressions or functions.").
 				WithHint("Add the expression/function to every SELECT, or move the UNION into a FROM clause."))
 		}
-		b.needOrdering(b.Meta.Type(targets[i].id), it.Expr.Position())
+		b.needOrdering(b.Meta.Type(targets[i].id), leftmost(it.Expr))
 		desc, nf := direction(it)
 		ord = append(ord, logical.Order{Col: targets[i].id, Desc: desc, NullsFirst: nf})
 	}
@@ -500,7 +500,7 @@ func (b *Binder) values(s *scope, v *ast.Values) *Query {
 		}
 		t, at, err := b.cfg.Registry.CommonType("VALUES", ts)
 		if err != nil {
-			check(err, v.Rows[at][c].Position())
+			check(err, leftmost(v.Rows[at][c]))
 		}
 		if len(rows) == 1 && ts[0].Kind == types.Unknown {
 			t = ts[0]
@@ -595,7 +595,7 @@ func (b *Binder) setOp(s *scope, o *ast.SetOp) *Query {
 	r := b.query(s.parent, o.R)
 	word := map[ast.SetOpKind]string{ast.Union: "UNION", ast.Intersect: "INTERSECT", ast.Except: "EXCEPT"}[o.Op]
 	if len(l.Cols) != len(r.Cols) {
-		fail(sqlerr.SyntaxError, o.R.Pos, "each %s query must have the same number of columns", word)
+		fail(sqlerr.SyntaxError, targetPos(o.R, 0), "each %s query must have the same number of columns", word)
 	}
 	lc, rc := make([]logical.ColID, len(l.Cols)), make([]logical.ColID, len(l.Cols))
 	ts := make([]types.Type, len(l.Cols))
@@ -705,11 +705,11 @@ func targetPos(q *ast.Select, i int) int {
 	switch body := q.Body.(type) {
 	case *ast.SelectCore:
 		if i < len(body.Targets) {
-			return body.Targets[i].Expr.Position()
+			return leftmost(body.Targets[i].Expr)
 		}
 	case *ast.Values:
 		if len(body.Rows) > 0 && i < len(body.Rows[0]) {
-			return body.Rows[0][i].Position()
+			return leftmost(body.Rows[0][i])
 		}
 	case *ast.SetOp:
 		return targetPos(body.L, i)
