@@ -390,8 +390,21 @@ func decimalConst(op cmpOp, dst []bool, l []types.Decimal, c types.Decimal) {
 func cmpDecimal(a, b *types.Decimal) int {
 	x, xs, ok1 := a.Small()
 	y, ys, ok2 := b.Small()
-	if ok1 && ok2 && xs == ys {
-		return cmp.Compare(x, y)
+	switch {
+	case !ok1 || !ok2:
+		return a.Cmp(*b)
+	case xs < ys:
+		p, ok := scaleUp(x, ys-xs)
+		if !ok {
+			return cmp.Compare(x, 0) // it is beyond every int64 on its side
+		}
+		x = p
+	case xs > ys:
+		p, ok := scaleUp(y, xs-ys)
+		if !ok {
+			return cmp.Compare(0, y)
+		}
+		y = p
 	}
-	return a.Cmp(*b)
+	return cmp.Compare(x, y)
 }

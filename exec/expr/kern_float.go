@@ -55,7 +55,7 @@ func (n *floatArith) eval(st *state, sel []int32) (*vec.Vector, error) {
 func (n *floatArith) loop(dst, l, r []float64) bool {
 	// x-x is 0 for finite x and NaN otherwise, and so is every sum of it.
 	odd := 0.0
-	zero := false
+	zero := false // some result is 0 though it should not be
 	dst, r = dst[:len(l)], r[:len(l)]
 	switch n.op {
 	case opAdd:
@@ -72,25 +72,32 @@ func (n *floatArith) loop(dst, l, r []float64) bool {
 		}
 	case opMul:
 		for i, a := range l {
-			x := a * r[i]
+			b := r[i]
+			x := a * b
 			dst[i] = x
 			odd += x - x
-			zero = zero || x == 0
+			if x == 0 && a != 0 && b != 0 {
+				zero = true
+			}
 		}
 	case opDiv:
 		for i, a := range l {
 			x := a / r[i]
 			dst[i] = x
 			odd += x - x
-			zero = zero || x == 0
+			if x == 0 && a != 0 {
+				zero = true
+			}
 		}
 	}
 	if n.single {
 		for i, x := range dst {
-			x = float64(float32(x))
-			dst[i] = x
-			odd += x - x
-			zero = zero || x == 0
+			y := float64(float32(x))
+			dst[i] = y
+			odd += y - y
+			if y == 0 && x != 0 {
+				zero = true
+			}
 		}
 	}
 	return odd == 0 && !zero

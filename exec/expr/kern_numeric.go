@@ -40,7 +40,7 @@ func (n *decArith) eval(st *state, sel []int32) (*vec.Vector, error) {
 		for i := range l {
 			x, xs, ok1 := l[i].Small()
 			y, ys, ok2 := r[i].Small()
-			if p, ok := mulSmall(x, y); ok && ok1 && ok2 {
+			if p, ok := mulSmall(x, y); ok && ok1 && ok2 && xs+ys <= maxSmallScale {
 				out[i] = types.NewDecimal(p, xs+ys)
 			} else if err := n.row(st, i, &l[i], &r[i], &out[i]); err != nil {
 				return nil, err
@@ -56,6 +56,9 @@ func (n *decArith) eval(st *state, sel []int32) (*vec.Vector, error) {
 	return &n.out, nil
 }
 
+// maxSmallScale keeps products of long fractions to the methods of Decimal, which know the limit.
+const maxSmallScale = 1000
+
 // mulSmall multiplies if the product fits. The smallest int64 counts as not fitting.
 func mulSmall(a, b int64) (int64, bool) {
 	if int64(int32(a)) == a && int64(int32(b)) == b {
@@ -65,29 +68,61 @@ func mulSmall(a, b int64) (int64, bool) {
 	return p, ok && p != math.MinInt64
 }
 
+// pow10 has the powers of ten that fit an int64.
+var pow10 = func() (p [19]int64) {
+	p[0] = 1
+	for i := 1; i < len(p); i++ {
+		p[i] = p[i-1] * 10
+	}
+	return p
+}()
+
+// scaleUp gives x times 10^n if it fits. A zero always does.
+func scaleUp(x int64, n int) (int64, bool) {
+	if n >= len(pow10) {
+		return 0, x == 0
+	}
+	return mulSmall(x, pow10[n])
+}
+
+// align gives two small coefficients the same scale.
+func align(x int64, xs int, y int64, ys int) (_, _ int64, scale int, ok bool) {
+	ok = true
+	switch {
+	case xs < ys:
+		x, ok = scaleUp(x, ys-xs)
+		xs = ys
+	case xs > ys:
+		y, ok = scaleUp(y, xs-ys)
+	}
+	return x, y, xs, ok
+}
+
 func (n *decArith) row(st *state, i int, a, b, out *types.Decimal) error {
 	x, xs, ok1 := a.Small()
 	y, ys, ok2 := b.Small()
 	small := ok1 && ok2
 	switch n.op {
 	case opAdd:
-		if small && xs == ys {
-			if s := x + y; (x^s)&(y^s) >= 0 && s != math.MinInt64 {
-				*out = types.NewDecimal(s, xs)
+		if small {
+			x, y, scale, ok := align(x, xs, y, ys)
+			if s := x + y; ok && (x^s)&(y^s) >= 0 && s != math.MinInt64 {
+				*out = types.NewDecimal(s, scale)
 				return nil
 			}
 		}
 		*out = a.Add(*b)
 	case opSub:
-		if small && xs == ys {
-			if s := x - y; (x^y)&(x^s) >= 0 && s != math.MinInt64 {
-				*out = types.NewDecimal(s, xs)
+		if small {
+			x, y, scale, ok := align(x, xs, y, ys)
+			if s := x - y; ok && (x^y)&(x^s) >= 0 && s != math.MinInt64 {
+				*out = types.NewDecimal(s, scale)
 				return nil
 			}
 		}
 		*out = a.Sub(*b)
 	case opMul:
-		if small && xs+ys <= 18 {
+		if small && xs+ys <= maxSmallScale {
 			if p, ok := mulSmall(x, y); ok {
 				*out = types.NewDecimal(p, xs+ys)
 				return nil
