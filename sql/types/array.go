@@ -189,18 +189,22 @@ func ParseArrayText(t Type, s string, env *Env) (Datum, error) {
 		}
 		return Null, malformedArray(s, "Array value must start with \"{\" or dimension information.")
 	}
+	p.whole = s[p.pos:] // errors in the contents quote the contents only
 	if err := p.level(1); err != nil {
 		return Null, err
 	}
 	p.space()
 	if p.pos < len(s) {
-		return Null, malformedArray(s, "Junk after closing right brace.")
+		return Null, malformedArray(p.whole, "Junk after closing right brace.")
 	}
 	if p.ragged {
-		return Null, malformedArray(s, "Multidimensional arrays must have sub-arrays with matching dimensions.")
+		return Null, malformedArray(p.whole, "Multidimensional arrays must have sub-arrays with matching dimensions.")
 	}
 	a := ArrayValue{Elem: t.Elem, Elems: p.elems}
 	if len(p.elems) == 0 {
+		if explicit != nil {
+			return Null, malformedArray(s, "Specified array dimensions do not match array contents.")
+		}
 		return DStr(a.Encode()), nil
 	}
 	for _, n := range p.lens {

@@ -28,25 +28,26 @@ func parseInt(s string, bitSize int, k Kind) (int64, error) {
 	if i == len(t) {
 		return 0, invalidSyntax(kinds[k].sqlName, s)
 	}
+	tooLarge := func() (int64, error) {
+		return 0, sqlerr.Newf(sqlerr.NumericValueOutOfRange, "value \"%s\" is out of range for type %s", s, kinds[k].sqlName)
+	}
+	limit := uint64(1) << (bitSize - 1)
 	var u uint64
-	overflow := false
 	for ; i < len(t); i++ {
 		c := t[i] - '0'
 		if c > 9 {
 			return 0, invalidSyntax(kinds[k].sqlName, s)
 		}
-		if u > (1<<63)/10 {
-			overflow = true
-			continue
+		// Too large is said before what follows is looked at.
+		if u > limit/10 {
+			return tooLarge()
 		}
-		u = u*10 + uint64(c)
+		if u = u*10 + uint64(c); u > limit {
+			return tooLarge()
+		}
 	}
-	limit := uint64(1) << (bitSize - 1)
-	if !neg {
-		limit--
-	}
-	if overflow || u > limit {
-		return 0, sqlerr.Newf(sqlerr.NumericValueOutOfRange, "value \"%s\" is out of range for type %s", s, kinds[k].sqlName)
+	if !neg && u == limit {
+		return tooLarge()
 	}
 	if neg {
 		return -int64(u), nil
