@@ -123,13 +123,19 @@ func newAggregator(g Agg, no int, args []types.Type, appendOnly bool, off int) (
 	case "bool_and", "every", "bool_or":
 		return &boolAgg{wordAgg: w, or: name == "bool_or"}, 2, nil
 	case "bit_and", "bit_or", "bit_xor":
-		return newBitAgg(name, t), 0, nil
+		return &bitAgg{name: name}, 0, nil
 	case "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop":
 		return newVariance(name, t)
-	case "string_agg", "array_agg", "jsonb_agg":
+	}
+	if isOrdered(name) {
 		return newOrdered(g, no, args)
 	}
 	return nil, 0, unsupported(g)
+}
+
+// isOrdered tells whether the order of the inputs shows in the result.
+func isOrdered(name string) bool {
+	return name == "string_agg" || name == "array_agg" || name == "jsonb_agg"
 }
 
 func unsupported(g Agg) error {

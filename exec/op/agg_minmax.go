@@ -2,11 +2,8 @@ package op
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
-	"slices"
 
-	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -23,19 +20,35 @@ func newMinMax(isMax bool, t types.Type, no int, appendOnly bool, w wordAgg) (ag
 	}
 	switch phys {
 	case types.PhysInt:
-		return &minMax[int64]{t: t, max: isMax, no: byte(no), cmp: cmp.Compare[int64],
-			get: func(v *vec.Vector, i int) int64 { return v.Int[i] },
-			put: types.DInt, take: func(d types.Datum) int64 { return d.I }, size: 16}, 0, nil
+		return newMultisetMinMax(isMax, t, no, 16, cmp.Compare[int64],
+			func(v *vec.Vector, i int) int64 { return v.Int[i] }, types.DInt,
+			func(d types.Datum) int64 { return d.I }), 0, nil
 	case types.PhysFloat:
-		return &minMax[float64]{t: t, max: isMax, no: byte(no), cmp: compareFloatTotal,
-			get: func(v *vec.Vector, i int) float64 { return v.Float[i] },
-			put: types.DFloat, take: func(d types.Datum) float64 { return d.F }, size: 16}, 0, nil
+		return newMultisetMinMax(isMax, t, no, 16, compareFloatTotal,
+			func(v *vec.Vector, i int) float64 { return v.Float[i] }, types.DFloat,
+			func(d types.Datum) float64 { return d.F }), 0, nil
 	default:
-		return &minMax[types.Datum]{t: t, max: isMax, no: byte(no), size: 120,
-			cmp: func(a, b types.Datum) int { return compareTotal(t, a, b) },
-			get: func(v *vec.Vector, i int) types.Datum { return v.Datum(i) },
-			put: func(d types.Datum) types.Datum { return d }, take: func(d types.Datum) types.Datum { return d }}, 0, nil
+		same := func(d types.Datum) types.Datum { return d }
+		return newMultisetMinMax(isMax, t, no, 120, func(a, b types.Datum) int { return compareTotal(t, a, b) },
+			func(v *vec.Vector, i int) types.Datum { return v.Datum(i) }, same, same), 0, nil
 	}
+}
+
+func newMultisetMinMax[T any](isMax bool, t types.Type, no, size int, cmp func(a, b T) int,
+	get func(*vec.Vector, int) T, put func(T) types.Datum, take func(types.Datum) T,
+) *minMax[T] {
+	m := &minMax[T]{max: isMax, get: get, put: put}
+	m.no, m.size, m.cmp = byte(no), size, cmp
+	m.appendKey = func(dst []byte, x T) []byte { return appendDatumKey(dst, t, put(x), true) }
+	m.appendVal = func(dst []byte, x T) []byte { return types.AppendDatum(dst, t.Kind, put(x)) }
+	m.takeVal = func(b []byte) (x T, err error) {
+		d, rest, err := types.DecodeDatum(string(b), t.Kind)
+		if err == nil && (rest != "" || !d.Valid) {
+			err = vec.ErrCorruptRow
+		}
+		return take(d), err
+	}
+	return m
 }
 
 // compareTotal orders values as SQL does, and those that are equal but not the same by their
@@ -159,58 +172,22 @@ func (a *extreme) decode(e uint32, b []byte) ([]byte, error) {
 	return b[len(b)-len(rest):], nil
 }
 
-// minMax is min or max over retractable input: a sorted multiset of the values of each group. The
-// values are entries of the state table "inputs": group key, number of the aggregate, value.
+// minMax is min or max over retractable input: the sorted multiset of the values of each group.
 type minMax[T any] struct {
-	tab   *groupTable
-	t     types.Type
-	max   bool
-	no    byte
-	cmp   func(a, b T) int
-	get   func(v *vec.Vector, i int) T
-	put   func(T) types.Datum
-	take  func(types.Datum) T
-	size  int // bytes of an item
-	items int // in all groups
-	sets  paged[minMaxSet[T]]
-
-	st  exec.StateTable
-	buf []byte
+	inputSets[T]
+	max bool
+	get func(v *vec.Vector, i int) T
+	put func(T) types.Datum
 }
-
-type minMaxSet[T any] struct {
-	ms multiset[T]
-	// changed lists the values whose count differs from the state table, with repetitions.
-	changed []T
-}
-
-func (a *minMax[T]) attach(tab *groupTable)        { a.tab = tab }
-func (a *minMax[T]) openInputs(st exec.StateTable) { a.st = st }
 
 func (a *minMax[T]) add(b *aggBatch) error {
 	v := b.args[0]
 	for i, e := range b.ents {
-		if v.Nulls.Get(i) {
-			continue
-		}
-		s := a.sets.at(e)
-		x := a.get(v, i)
-		before := s.ms.n
-		s.ms.add(x, b.diff(i), a.cmp)
-		a.items += s.ms.n - before
-		if a.st != nil {
-			s.changed = append(s.changed, x)
-			if len(s.changed) > 2*s.ms.n+64 {
-				a.sortChanged(s)
-			}
+		if !v.Nulls.Get(i) {
+			a.change(e, a.get(v, i), b.diff(i))
 		}
 	}
 	return nil
-}
-
-func (a *minMax[T]) sortChanged(s *minMaxSet[T]) {
-	slices.SortFunc(s.changed, a.cmp)
-	s.changed = slices.CompactFunc(s.changed, func(x, y T) bool { return a.cmp(x, y) == 0 })
 }
 
 func (a *minMax[T]) results(ents []uint32, dst *vec.Vector) error {
@@ -230,61 +207,4 @@ func (a *minMax[T]) results(ents []uint32, dst *vec.Vector) error {
 		}
 	}
 	return nil
-}
-
-func (a *minMax[T]) reset(e uint32) {
-	a.sets.ensure(e + 1)
-	s := a.sets.at(e)
-	a.items -= s.ms.n
-	*s = minMaxSet[T]{}
-}
-
-func (a *minMax[T]) bytes() int                                { return a.tab.store.count()*72 + a.items*a.size*3/2 }
-func (a *minMax[T]) encode(_ uint32, dst []byte) []byte        { return dst }
-func (a *minMax[T]) decode(_ uint32, b []byte) ([]byte, error) { return b, nil }
-
-// load reads the values of a group.
-func (a *minMax[T]) load(e uint32, key []byte) error {
-	s := a.sets.at(e)
-	a.buf = append(append(a.buf[:0], key...), a.no)
-	err := a.st.Scan(a.buf, func(_, val []byte) error {
-		n, b, err := takeVarint(val)
-		if err != nil {
-			return err
-		}
-		d, rest, err := types.DecodeDatum(string(b), a.t.Kind)
-		if err != nil {
-			return err
-		}
-		if rest != "" || !d.Valid {
-			return vec.ErrCorruptRow
-		}
-		s.ms.add(a.take(d), n, a.cmp)
-		return nil
-	})
-	a.items += s.ms.n
-	return err
-}
-
-// save writes the values of a group that have changed.
-func (a *minMax[T]) save(e uint32, key []byte) {
-	s := a.sets.at(e)
-	if a.st == nil || len(s.changed) == 0 {
-		return
-	}
-	a.sortChanged(s)
-	for _, x := range s.changed {
-		stored, n := s.ms.count(x, a.cmp)
-		a.buf = append(append(a.buf[:0], key...), a.no)
-		a.buf = appendDatumKey(a.buf, a.t, a.put(x), true)
-		at := len(a.buf)
-		if n == 0 {
-			a.st.Delete(a.buf)
-			continue
-		}
-		a.buf = binary.AppendVarint(a.buf, n)
-		a.buf = types.AppendDatum(a.buf, a.t.Kind, a.put(stored))
-		a.st.Put(a.buf[:at:at], a.buf[at:])
-	}
-	s.changed = nil
 }

@@ -189,7 +189,8 @@ func (ot *opTest) start(t testing.TB, cfg runConfig, st memState, out *checker) 
 	if out == nil {
 		out = newChecker(t, o.Schema())
 	}
-	ctx := &exec.Context{Ctx: context.Background(), Logger: slog.Default(), ChunkSize: cfg.chunk, MemoryBudget: cfg.budget, Env: &exec.Env{}}
+	ctx := &exec.Context{Ctx: context.Background(), Logger: slog.Default(), ChunkSize: cfg.chunk, MemoryBudget: cfg.budget, Env: &exec.Env{},
+		RowError: func(error) error { return nil }}
 	if cfg.stateful {
 		ctx.State = st.open
 	}
@@ -519,7 +520,7 @@ var valuePool = map[types.Kind][]string{
 	types.Bool:      {"t", "f"},
 	types.Int4:      {"0", "1", "2", "3", "-1", "2147483647", "-2147483648"},
 	types.Int8:      {"0", "1", "2", "-1", "9223372036854775807", "-9223372036854775808"},
-	types.Float8:    {"0", "-0", "1.5", "-1.5", "0.1", "0.2", "1e300", "-1e300", "NaN", "Infinity", "-Infinity", "1e-300"},
+	types.Float8:    {"0", "-0", "1.5", "-1.5", "0.1", "0.2", "1e100", "-1e300", "NaN", "Infinity", "-Infinity", "1e-300"},
 	types.Numeric:   {"0", "1.0", "1.00", "1", "-2.5", "NaN", "Infinity", "-Infinity", "123456789012345678901234567890.5", "0.10"},
 	types.Text:      {"", "a", "b", "A longer text than sixteen bytes", "NULL"},
 	types.Char:      {"a", "a ", "b", ""},

@@ -108,13 +108,6 @@ func NewHashAgg(cfg HashAggConfig) (*HashAgg, error) {
 		if g.Type == (types.Type{}) {
 			g.Type = g.Fn.Ret
 		}
-		agg, w, err := newAggregator(g, i, pickTypes(cfg.In, g.Args), cfg.AppendOnlyIn, wordOwner+words)
-		if err != nil {
-			return nil, err
-		}
-		words += w
-		a.aggs = append(a.aggs, agg)
-		a.schema = append(a.schema, g.Type)
 		feed := aggFeed{args: g.Args, filter: g.Filter}
 		for _, k := range g.OrderBy {
 			if err := checkCols("HashAgg.OrderBy", []int{k.Col}, n); err != nil {
@@ -123,11 +116,18 @@ func NewHashAgg(cfg HashAggConfig) (*HashAgg, error) {
 		}
 		if g.Distinct && len(g.Args) > 0 && !distinctIsNoop(g.Fn.Name) {
 			feed.set, feed.setNo = a.distinctSetFor(g)
-		} else if len(g.OrderBy) > 0 {
+		} else if len(g.OrderBy) > 0 && isOrdered(g.Fn.Name) {
 			// Ordered aggregates get the order columns after their arguments.
 			feed.args = append(append([]int{}, g.Args...), sortCols(g.OrderBy)...)
 		}
 		a.feeds = append(a.feeds, feed)
+		agg, w, err := newAggregator(g, i, pickTypes(cfg.In, feed.args), cfg.AppendOnlyIn, wordOwner+words)
+		if err != nil {
+			return nil, err
+		}
+		words += w
+		a.aggs = append(a.aggs, agg)
+		a.schema = append(a.schema, g.Type)
 	}
 	a.tab = newGroupTable(keyTypes, dist, words, aggOwner{a})
 	for _, agg := range a.aggs {

@@ -109,6 +109,23 @@ func naiveAgg(in []types.Type, g Agg, rows [][]types.Datum) types.Datum {
 		}
 		return types.DBool(g.Fn.Name == "bool_and" && and || g.Fn.Name == "bool_or" && or)
 	}
+	switch g.Fn.Name {
+	case "bit_and", "bit_or", "bit_xor":
+		x := vals[0].I
+		for _, v := range vals[1:] {
+			switch g.Fn.Name {
+			case "bit_and":
+				x &= v.I
+			case "bit_or":
+				x |= v.I
+			default:
+				x ^= v.I
+			}
+		}
+		return types.DInt(x)
+	case "variance", "var_pop", "stddev":
+		return naiveVariance(t, g.Fn.Name, vals)
+	}
 	avg := g.Fn.Name == "avg"
 	switch t.Phys() {
 	case types.PhysFloat:
@@ -174,6 +191,59 @@ func naiveAgg(in []types.Type, g Agg, rows [][]types.Datum) types.Datum {
 		return types.DInt(i)
 	}
 	return types.DDec(sum)
+}
+
+// naiveVariance is the textbook formula in rationals; -1 stands for a float result that is not finite.
+func naiveVariance(t types.Type, name string, vals []types.Datum) types.Datum {
+	n := int64(len(vals))
+	if n < 2 && name != "var_pop" {
+		return types.Null
+	}
+	sum, squares := new(big.Rat), new(big.Rat)
+	for _, v := range vals {
+		x := new(big.Rat)
+		switch t.Phys() {
+		case types.PhysFloat:
+			if v.F != v.F || math.IsInf(v.F, 0) {
+				return types.DFloat(math.NaN())
+			}
+			x.SetFloat64(v.F)
+		case types.PhysInt:
+			x.SetInt64(v.I)
+		}
+		sum.Add(sum, x)
+		squares.Add(squares, x.Mul(x, x))
+	}
+	below := n
+	if name != "var_pop" {
+		below--
+	}
+	squares.Mul(squares, big.NewRat(n, 1))
+	squares.Sub(squares, sum.Mul(sum, sum))
+	if t.Phys() == types.PhysFloat {
+		squares.Quo(squares, big.NewRat(n*below, 1))
+		f := new(big.Float).SetPrec(400).SetRat(squares)
+		if name == "stddev" {
+			f.Sqrt(f)
+		}
+		x, _ := f.Float64()
+		if math.IsInf(x, 0) {
+			return types.Null // an error, which becomes NULL
+		}
+		return types.DFloat(x)
+	}
+	if squares.Sign() == 0 {
+		return types.DDec(types.NewDecimal(0, 0))
+	}
+	num, err := types.ParseDecimal(squares.Num().String())
+	if err != nil {
+		panic(err)
+	}
+	d, err := num.Div(types.NewDecimal(n*below, 0))
+	if err != nil {
+		panic(err)
+	}
+	return types.DDec(d)
 }
 
 func naiveGroups(in []types.Type, keys []int, rows [][]types.Datum) [][][]types.Datum {
@@ -246,6 +316,8 @@ var aggCases = []struct {
 	{"intervals", "int4 interval", []int{0}, []string{"sum(1)", "min(1)", "max(1)"}, false},
 	{"filters", "int4 int4 bool bool", []int{0}, []string{"count(*) filter 2", "sum(1) filter 3", "max(1) filter 2", "count(*)"}, false},
 	{"distinct aggregates", "int4 int4 bool float8 text", []int{0}, []string{"count(distinct 1)", "count(distinct 1) filter 2", "sum(distinct 1)", "count(distinct 3)", "count(distinct 4) filter 2", "count(distinct 4)"}, false},
+	{"bits", "int4 int8", []int{0}, []string{"bit_and(1)", "bit_or(1)", "bit_xor(1)"}, false},
+	{"variances", "int4 int4 float8", []int{0}, []string{"variance(1)", "var_pop(1)", "variance(2)", "stddev(2)"}, false},
 	{"append-only", "int4 int8 float8 numeric text", []int{0}, []string{"count(*)", "max(1)", "min(1)", "sum(1)", "min(2)", "max(2)", "max(3)", "min(4)", "max(4)"}, true},
 }
 

@@ -202,6 +202,9 @@ func (p *ProjectSet) setFunction(f SetFunc) (func([]types.Datum) (setIter, error
 	if len(f.Args) > 0 {
 		arg = f.Args[0].Type()
 	}
+	if f.Fn.Catalog {
+		return p.catalogRows(f), nil
+	}
 	switch f.Fn.Name {
 	case "generate_series":
 		switch {
@@ -218,6 +221,8 @@ func (p *ProjectSet) setFunction(f SetFunc) (func([]types.Datum) (setIter, error
 		return subscripts, nil
 	case "string_to_table":
 		return stringToTable, nil
+	case "jsonb_array_elements", "jsonb_array_elements_text", "jsonb_each", "jsonb_each_text", "jsonb_object_keys":
+		return jsonSet(f.Fn.Name), nil
 	}
 	return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "set-returning function %s is not supported yet", f.Fn.ID)
 }
@@ -397,4 +402,63 @@ func stringToTable(args []types.Datum) (setIter, error) {
 		}
 	}
 	return listIter(elems), nil
+}
+
+// jsonSet takes jsonb apart.
+func jsonSet(name string) func([]types.Datum) (setIter, error) {
+	text := strings.HasSuffix(name, "_text")
+	value := func(s string) types.Datum {
+		if !text {
+			return types.DStr(s)
+		}
+		if t, ok := types.JSONText(s); ok {
+			return types.DStr(t)
+		}
+		return types.Null
+	}
+	return func(args []types.Datum) (setIter, error) {
+		if anyNull(args) {
+			return nil, nil
+		}
+		s, i := args[0].S, 0
+		kind := types.JSONTypeof(s)
+		if strings.HasPrefix(name, "jsonb_array") {
+			if kind != "array" {
+				if kind == "object" {
+					return nil, sqlerr.Newf(sqlerr.InvalidParameterValue, "cannot extract elements from an object")
+				}
+				return nil, sqlerr.Newf(sqlerr.InvalidParameterValue, "cannot extract elements from a scalar")
+			}
+			elems := types.JSONMembers(s)
+			return func(vals []types.Datum) (bool, error) {
+				if i >= len(elems) {
+					return false, nil
+				}
+				vals[0] = value(elems[i].Value)
+				i++
+				return true, nil
+			}, nil
+		}
+		if kind != "object" {
+			what := "a non-object"
+			if name == "jsonb_object_keys" {
+				if what = "a scalar"; kind == "array" {
+					what = "an array"
+				}
+			}
+			return nil, sqlerr.Newf(sqlerr.InvalidParameterValue, "cannot call %s on %s", name, what)
+		}
+		members := types.JSONMembers(s)
+		return func(vals []types.Datum) (bool, error) {
+			if i >= len(members) {
+				return false, nil
+			}
+			vals[0] = types.DStr(members[i].Key)
+			if len(vals) > 1 {
+				vals[1] = value(members[i].Value)
+			}
+			i++
+			return true, nil
+		}, nil
+	}
 }
