@@ -30,7 +30,9 @@ type foldConfig struct {
 	tableGroups int
 	// onceBytes bounds what one fold takes, and with it memory.
 	onceBytes int64
-	// softBytes of all tables double the folder's share, and hardBytes make commits wait.
+	// Above softBytes of all tables the largest is folded whatever it has, and the folder's share
+	// is four times as large; above hardBytes it has no limit, and commits wait. What is not folded
+	// must be read after a restart before the first Get: about a quarter of a second in 64 MiB.
 	softBytes, hardBytes int64
 	// batchEntries is how many keys are written between two rests.
 	batchEntries int
@@ -43,8 +45,8 @@ type foldConfig struct {
 func (f *foldConfig) setDefaults() {
 	if f.minEntries == 0 {
 		*f = foldConfig{
-			minEntries: 512, tableBytes: 64 << 20, tableGroups: 64, onceBytes: 256 << 20,
-			softBytes: 512 << 20, hardBytes: 2 << 30, batchEntries: 8192, share: 0.1, manual: f.manual,
+			minEntries: 512, tableBytes: 64 << 20, tableGroups: 64, onceBytes: 128 << 20,
+			softBytes: 128 << 20, hardBytes: 1 << 30, batchEntries: 8192, share: 0.1, manual: f.manual,
 		}
 	}
 }
@@ -150,12 +152,12 @@ func (s *Store) rest(d time.Duration) error {
 func (s *Store) chooseTail() *stateTail {
 	s.tailMu.Lock()
 	defer s.tailMu.Unlock()
-	hard := s.tailBytes.Load() > s.cfg.fold.hardBytes
+	full := s.tailBytes.Load() > s.cfg.fold.softBytes
 	var best *stateTail
 	most := int64(-1)
 	for _, t := range s.tails {
 		t.mu.Lock()
-		due := len(t.groups) > 0 && (hard || t.bytes >= s.cfg.fold.tableBytes || len(t.groups) >= s.cfg.fold.tableGroups)
+		due := len(t.groups) > 0 && (full || t.bytes >= s.cfg.fold.tableBytes || len(t.groups) >= s.cfg.fold.tableGroups)
 		if due && (t.bytes > most || t.bytes == most && t.id < best.id) {
 			best, most = t, t.bytes
 		}
@@ -187,11 +189,11 @@ func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 		t.mu.Unlock()
 	}()
 
-	start := time.Now()
-	d, err := s.readBlobs(t.id, last)
+	d, err := s.readBlobs(t.id, last, rest)
 	if err != nil {
 		return err
 	}
+	start := time.Now()
 	idx := d.inOrder()
 	if err := rest(time.Since(start)); err != nil {
 		return err

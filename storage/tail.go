@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -99,7 +100,7 @@ func (t *stateTail) index(s *Store) ([]tailPart, error) {
 		return *p, nil
 	}
 	last := t.groups[len(t.groups)-1].epoch
-	d, err := s.readBlobs(t.id, last)
+	d, err := s.readBlobs(t.id, last, func(time.Duration) error { return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +110,9 @@ func (t *stateTail) index(s *Store) ([]tailPart, error) {
 }
 
 // readBlobs merges the blobs of a table up to an epoch. It begins with the newest, so that an entry
-// whose key is there already can be passed over.
-func (s *Store) readBlobs(id TableID, last Epoch) (*Delta, error) {
+// whose key is there already can be passed over. rest is called now and then with the time that
+// was worked since; its error ends the reading.
+func (s *Store) readBlobs(id TableID, last Epoch, rest func(time.Duration) error) (*Delta, error) {
 	d := &Delta{table: id}
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: blobPrefix(kindBlob, id),
@@ -119,10 +121,16 @@ func (s *Store) readBlobs(id TableID, last Epoch) (*Delta, error) {
 	if err != nil {
 		return nil, err
 	}
+	var scratch []blobEntry
+	start, n := time.Now(), 0
 	for ok := it.Last(); ok; ok = it.Prev() {
 		v, err := it.ValueAndErr()
 		if err == nil {
-			err = d.addBlob(slices.Clone(v))
+			scratch, err = d.addBlob(slices.Clone(v), scratch)
+		}
+		if n++; err == nil && n%64 == 0 {
+			err = rest(time.Since(start))
+			start = time.Now()
 		}
 		if err != nil {
 			it.Close()
