@@ -1,0 +1,464 @@
+// Package crash kills a real, loaded server with SIGKILL at random moments and checks after each restart
+// that every acknowledged write is there and that every view equals its query.
+package crash
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weirdb/weir/server"
+)
+
+// The test binary is the server too, when this variable has a data directory.
+const serverEnv = "WEIR_CRASH_TEST_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(serverEnv); dir != "" {
+		if err := serve(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serve runs a server and prints its address.
+func serve(dir string) error {
+	s, err := server.Open(server.Config{
+		DataDir: dir, Listen: "127.0.0.1:0", HTTP: "off", Parallelism: 2,
+		BarrierInterval: 20 * time.Millisecond, CheckpointInterval: 100 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println(s.Addr())
+	return s.Run(context.Background())
+}
+
+// process is a running server.
+type process struct {
+	cmd  *exec.Cmd
+	addr string
+	log  *os.File
+}
+
+func startServer(t *testing.T, dir string) *process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), serverEnv+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.OpenFile(dir+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		text, _ := os.ReadFile(dir + ".log")
+		t.Fatalf("the server did not start: %v\n%s", err, tail(string(text)))
+	}
+	return &process{cmd, strings.TrimSpace(line), log}
+}
+
+func tail(s string) string {
+	if len(s) > 4000 {
+		s = s[len(s)-4000:]
+	}
+	return s
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+	_ = p.log.Close()
+}
+
+func (p *process) connect(ctx context.Context) (*pgx.Conn, error) {
+	return pgx.Connect(ctx, "postgres://weir@"+p.addr+"/weir?sslmode=disable")
+}
+
+// world is what the clients know.
+type world struct {
+	mu sync.Mutex
+	// acked are the rows whose INSERT was acknowledged and not deleted since; unsure those whose
+	// last statement was not answered.
+	acked  map[int]int
+	unsure map[int]bool
+	next   int
+	lines  int // complete lines of the file
+}
+
+// views are checked against their queries.
+var views = []struct{ name, query string }{
+	{"by_group", "SELECT grp, count(*) AS n, sum(val) AS total, min(val) AS lo, max(val) AS hi FROM item GROUP BY grp"},
+	{"over", "SELECT n % 5 AS k, count(*) AS c, sum(total) AS s FROM (SELECT grp, count(*) AS n, sum(val) AS total FROM item GROUP BY grp) g GROUP BY n % 5"},
+	{"joined", "SELECT i.id, i.val, g.label FROM item i JOIN label g ON g.grp = i.grp"},
+	{"outer_joined", "SELECT g.grp, g.label, i.id FROM label g LEFT JOIN item i ON i.grp = g.grp AND i.val > 500"},
+	{"events", "SELECT kind, count(*) AS n, sum(v) AS total FROM feed GROUP BY kind"},
+	{"top_bids", "SELECT auction, count(*) AS n, max(price) AS hi FROM bid GROUP BY auction"},
+	{"top3", "SELECT id, val FROM item ORDER BY val DESC, id LIMIT 3"},
+}
+
+func setup(t *testing.T, ctx context.Context, p *process, feed string) {
+	t.Helper()
+	c, err := p.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	stmts := []string{
+		"CREATE TABLE item (id int PRIMARY KEY, grp int, val int)",
+		"CREATE TABLE label (grp int PRIMARY KEY, label text)",
+		"INSERT INTO label SELECT g, 'label ' || g FROM generate_series(0, 19) AS s(g)",
+		"CREATE SOURCE feed (id int, kind text, v int) WITH (connector = 'file', path = '" + feed + "', follow = 'true') FORMAT PLAIN ENCODE JSON",
+		"CREATE SOURCE bid WITH (connector = 'nexmark', table = 'bid', rate = '20000', seed = '7', events = '400000')",
+	}
+	for _, v := range views {
+		q := v.query
+		if v.name == "over" {
+			q = "SELECT n % 5 AS k, count(*) AS c, sum(total) AS s FROM by_group GROUP BY n % 5"
+		}
+		stmts = append(stmts, "CREATE MATERIALIZED VIEW "+v.name+" AS "+q)
+	}
+	for _, s := range stmts {
+		if _, err := c.Exec(ctx, s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// write runs random statements until the server is gone.
+func (w *world) write(ctx context.Context, p *process, seed int64) {
+	rng := rand.New(rand.NewSource(seed))
+	c, err := p.connect(ctx)
+	if err != nil {
+		return
+	}
+	defer c.Close(context.Background())
+	for ctx.Err() == nil {
+		switch rng.Intn(6) {
+		case 0, 1, 2:
+			w.mu.Lock()
+			id := w.next
+			w.next += 3
+			for k := range 3 {
+				w.unsure[id+k] = true
+			}
+			w.mu.Unlock()
+			val := rng.Intn(1000)
+			_, err = c.Exec(ctx, "INSERT INTO item VALUES ($1, $2, $3), ($4, $2, $3), ($5, $2, $3)", id, rng.Intn(25), val, id+1, id+2)
+			if err == nil {
+				w.mu.Lock()
+				for k := range 3 {
+					w.acked[id+k] = val
+					delete(w.unsure, id+k)
+				}
+				w.mu.Unlock()
+			}
+		case 3, 4:
+			id, ok := w.pick(rng)
+			if !ok {
+				continue
+			}
+			val := rng.Intn(1000)
+			_, err = c.Exec(ctx, "UPDATE item SET val = $2, grp = $3 WHERE id = $1", id, val, rng.Intn(25))
+			if err == nil {
+				w.settle(id, &val)
+			}
+		case 5:
+			id, ok := w.pick(rng)
+			if !ok {
+				continue
+			}
+			_, err = c.Exec(ctx, "DELETE FROM item WHERE id = $1", id)
+			if err == nil {
+				w.settle(id, nil)
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// pick takes an acknowledged row for a change; it is unsure until settle.
+func (w *world) pick(rng *rand.Rand) (int, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.acked) == 0 {
+		return 0, false
+	}
+	for range 50 {
+		id := rng.Intn(w.next)
+		if _, ok := w.acked[id]; ok {
+			delete(w.acked, id)
+			w.unsure[id] = true
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+func (w *world) settle(id int, val *int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.unsure, id)
+	if val != nil {
+		w.acked[id] = *val
+	}
+}
+
+// feed appends lines to the file, sometimes in two halves.
+func (w *world) feed(ctx context.Context, path string, seed int64) error {
+	rng := rand.New(rand.NewSource(seed))
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for ctx.Err() == nil {
+		w.mu.Lock()
+		n := w.lines
+		w.mu.Unlock()
+		line := fmt.Sprintf("{\"id\":%d,\"kind\":\"k%d\",\"v\":%d}\n", n, n%7, n%100)
+		cut := len(line)
+		if rng.Intn(3) == 0 {
+			cut = rng.Intn(len(line))
+		}
+		if _, err := f.WriteString(line[:cut]); err != nil {
+			return err
+		}
+		if _, err := f.WriteString(line[cut:]); err != nil {
+			return err
+		}
+		w.mu.Lock()
+		w.lines++
+		w.mu.Unlock()
+		if n%64 == 0 {
+			select {
+			case <-time.After(time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	}
+	return nil
+}
+
+// check compares everything, at one epoch.
+func (w *world) check(ctx context.Context, p *process) error {
+	c, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	tx, err := c.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	items, err := rows(ctx, tx, "SELECT id, val FROM item")
+	if err != nil {
+		return err
+	}
+	have := map[int]int{}
+	for _, r := range items {
+		a, b, _ := strings.Cut(r, "|")
+		id, _ := strconv.Atoi(a)
+		val, _ := strconv.Atoi(b)
+		if _, dup := have[id]; dup {
+			return fmt.Errorf("item %d is there twice", id)
+		}
+		have[id] = val
+	}
+	w.mu.Lock()
+	for id, val := range w.acked {
+		if got, ok := have[id]; !ok || got != val {
+			w.mu.Unlock()
+			return fmt.Errorf("acknowledged item %d = %d, the table has %d (%v)", id, val, got, ok)
+		}
+	}
+	// The three rows of an unanswered INSERT are there together or not at all.
+	for id := range have {
+		if _, ok := w.acked[id]; !ok && !w.unsure[id] {
+			w.mu.Unlock()
+			return fmt.Errorf("item %d is there, but was deleted or never written", id)
+		}
+	}
+	w.mu.Unlock()
+	for _, v := range views {
+		got, err := rows(ctx, tx, "SELECT * FROM "+v.name)
+		if err != nil {
+			return fmt.Errorf("view %s: %w", v.name, err)
+		}
+		want, err := rows(ctx, tx, v.query)
+		if err != nil {
+			return fmt.Errorf("query of %s: %w", v.name, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			return fmt.Errorf("view %s has %d rows, its query %d:\n%s", v.name, len(got), len(want), diff(got, want))
+		}
+	}
+	// What is known now is certain: the next round starts from it.
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id := range w.unsure {
+		if val, ok := have[id]; ok {
+			w.acked[id] = val
+		}
+	}
+	w.unsure = map[int]bool{}
+	return nil
+}
+
+func rows(ctx context.Context, tx pgx.Tx, q string) ([]string, error) {
+	rs, err := tx.Query(ctx, q, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		return nil, err
+	}
+	defer rs.Close()
+	out := []string{}
+	for rs.Next() {
+		var parts []string
+		for _, v := range rs.RawValues() {
+			if v == nil {
+				parts = append(parts, "NULL")
+			} else {
+				parts = append(parts, string(v))
+			}
+		}
+		out = append(out, strings.Join(parts, "|"))
+	}
+	sort.Strings(out)
+	return out, rs.Err()
+}
+
+func diff(got, want []string) string {
+	count := map[string]int{}
+	for _, r := range got {
+		count[r]++
+	}
+	for _, r := range want {
+		count[r]--
+	}
+	var out []string
+	for r, n := range count {
+		if n != 0 {
+			out = append(out, fmt.Sprintf("%+d %s", n, r))
+		}
+	}
+	sort.Strings(out)
+	if len(out) > 10 {
+		out = out[:10]
+	}
+	return strings.Join(out, "\n")
+}
+
+// TestCrashKill kills the server 50 times (500 with WEIR_SOAK).
+func TestCrashKill(t *testing.T) {
+	kills := 50
+	switch {
+	case os.Getenv("WEIR_SOAK") != "":
+		kills = 500
+	case testing.Short():
+		kills = 5
+	}
+	seed := time.Now().UnixNano()
+	if s := os.Getenv("WEIR_SEED"); s != "" {
+		seed, _ = strconv.ParseInt(s, 10, 64)
+	}
+	t.Logf("repeat with WEIR_SEED=%d (the moments of the kills differ)", seed)
+	rng := rand.New(rand.NewSource(seed))
+	base := t.TempDir()
+	dir, feed := filepath.Join(base, "data"), filepath.Join(base, "feed.jsonl")
+	if err := os.WriteFile(feed, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	w := &world{acked: map[int]int{}, unsure: map[int]bool{}}
+	p := startServer(t, dir)
+	setup(t, ctx, p, feed)
+	for round := range kills {
+		run, stop := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() { w.write(run, p, seed+int64(round*10+i)) })
+		}
+		feedErr := make(chan error, 1)
+		wg.Go(func() { feedErr <- w.feed(run, feed, seed+int64(round)) })
+		time.Sleep(time.Duration(20+rng.Intn(300)) * time.Millisecond)
+		p.kill()
+		stop()
+		wg.Wait()
+		if err := <-feedErr; err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		p = startServer(t, dir)
+		restart := time.Since(start)
+		if err := w.check(ctx, p); err != nil {
+			text, _ := os.ReadFile(dir + ".log")
+			p.kill()
+			t.Fatalf("after kill %d: %v\n%s", round+1, err, tail(string(text)))
+		}
+		if round%10 == 0 {
+			t.Logf("kill %d: %d rows, restart %v", round+1, len(w.acked), restart.Round(time.Millisecond))
+		}
+	}
+	defer p.kill()
+	// In the end everything has been read, each line once.
+	if err := w.awaitFeed(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) awaitFeed(ctx context.Context, p *process) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	c, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.Background())
+	for {
+		var n int
+		err := c.QueryRow(ctx, "SELECT coalesce(sum(n), 0)::int FROM events").Scan(&n)
+		if err != nil {
+			return err
+		}
+		if n == w.lines {
+			return nil
+		}
+		if n > w.lines {
+			return fmt.Errorf("%d lines were counted, there are %d", n, w.lines)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("%d of %d lines were counted", n, w.lines), ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
