@@ -28,6 +28,9 @@ func (c *content) columns(names ...string) {
 	for i, col := range cols {
 		if col.NotNull {
 			c.base[i].Valid = true
+			if col.Hidden { // tableoid
+				c.base[i] = types.DInt(int64(c.def.rel.ID))
+			}
 			if col.Type.Kind == types.Array {
 				c.base[i] = types.DStr(types.MakeArray(col.Type.Elem, nil))
 			}

@@ -19,7 +19,7 @@ var (
 func Registry() *fn.Registry { return registry() }
 
 var registry = sync.OnceValue(func() *fn.Registry {
-	fs := fn.Define(fn.Scalar, catalogFuncs)
+	fs := append(fn.Define(fn.Scalar, catalogFuncs), fn.Define(fn.Table, catalogTableFuncs)...)
 	for _, f := range fs {
 		f.Catalog = true
 	}
@@ -48,3 +48,12 @@ type call struct {
 
 func (c *call) oid(i int) catalog.ID { return catalog.ID(c.args[i].I) }
 func (c *call) text(i int) string    { return c.args[i].S }
+
+// CatalogRows computes a function of catalogTableFuncs.
+func (e *Env) CatalogRows(f *fn.Func, ts []types.Type, args []types.Datum) ([][]types.Datum, error) {
+	impl := tableImpls()[f.ID]
+	if impl == nil {
+		return nil, fmt.Errorf("catalog function %s has no implementation", f.ID)
+	}
+	return impl(&call{Env: e, types: ts, args: args})
+}

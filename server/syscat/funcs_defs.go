@@ -126,3 +126,15 @@ pg_indexam_has_property(oid,text) bool stable
 pg_index_has_property(regclass,text) bool stable
 [pg_stat_get_live_tuples pg_stat_get_dead_tuples pg_stat_get_numscans pg_stat_get_tuples_returned pg_stat_get_tuples_fetched pg_stat_get_tuples_inserted pg_stat_get_tuples_updated pg_stat_get_tuples_deleted] @(oid) int8 stable
 `
+
+// catalogTableFuncs are the set-returning ones.
+const catalogTableFuncs = `
+pg_partition_ancestors(regclass) regclass stable
+pg_partition_tree(regclass) (relid regclass, parentrelid regclass, isleaf bool, level int4) stable
+pg_options_to_table(text[]) (option_name text, option_value text) stable
+pg_get_keywords() (word text, catcode char, barelabel bool, catdesc text, baredesc text) stable
+pg_available_extensions() (name name, default_version text, comment text) stable
+pg_show_all_settings() (name text, setting text) stable
+_pg_expandarray(int2[]) (x int2, n int4)
+aclexplode(text[]) (grantor oid, grantee oid, privilege_type text, is_grantable bool) stable
+`

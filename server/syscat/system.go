@@ -82,7 +82,12 @@ func (s *system) add(d *relation) {
 	if s.byID[id] != nil || s.byName[key] != nil {
 		panic("syscat: " + d.name + " is defined twice")
 	}
-	d.rel = &catalog.Relation{ID: id, Schema: d.schema, Name: d.name, Kind: catalog.System, Columns: parseColumns(d.cols)}
+	cols := parseColumns(d.cols)
+	if !d.view {
+		// The system column that catalog queries ask for; it comes last, because it is in no star.
+		cols = append(cols, catalog.Column{Name: "tableoid", Type: types.T(types.Oid), Hidden: true, NotNull: true})
+	}
+	d.rel = &catalog.Relation{ID: id, Schema: d.schema, Name: d.name, Kind: catalog.System, Columns: cols}
 	s.list = append(s.list, d)
 	s.byName[key], s.byID[id] = d, d
 }
