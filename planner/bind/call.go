@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"strings"
+
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/fn"
@@ -60,7 +62,7 @@ func (b *Binder) call(s *scope, name string, args []scalar.Expr, opt fn.CallOpti
 // funcCall binds a call of any kind.
 func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	name := f.Name.Parts[len(f.Name.Parts)-1]
-	if len(f.Name.Parts) > 1 && f.Name.Parts[len(f.Name.Parts)-2] != "pg_catalog" {
+	if len(f.Name.Parts) > 1 && f.Name.Parts[len(f.Name.Parts)-2] != functionSchema(name) {
 		fail(sqlerr.UndefinedFunction, f.Pos, "function %s does not exist", dotted(f.Name.Parts))
 	}
 	if name == "grouping" && len(f.Args) > 0 && f.Over == nil {
@@ -446,4 +448,12 @@ func (b *Binder) applyWindows(s *scope, n logical.Node, targets []target) logica
 		n = win
 	}
 	return n
+}
+
+// functionSchema is the schema that a function is in: a few helpers are in information_schema.
+func functionSchema(name string) string {
+	if strings.HasPrefix(name, "_pg_") {
+		return "information_schema"
+	}
+	return "pg_catalog"
 }
