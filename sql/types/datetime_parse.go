@@ -120,7 +120,8 @@ func parseDateTime(s string, env *Env, mode dateTimeMode) (dateTime, error) {
 			return d, err
 		}
 	}
-	if d.have&(fDST|fZone) == fDST {
+	// "dst" shifts an offset; a named zone knows its own daylight-saving time.
+	if d.have&(fDST|fZone) == fDST || d.zone != nil && d.have&fDST != 0 {
 		return d, errDTFormat
 	}
 	if mode == modeTime {
