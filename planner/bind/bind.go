@@ -249,7 +249,12 @@ func ResolveType(t ast.TypeName) (types.Type, error) {
 		}
 		return types.Type{}, sqlerr.New(sqlerr.UndefinedObject, t.Pos, "type \"%s\" does not exist", full)
 	}
-	r, err := types.FromName(parts[len(parts)-1], t.Mods, t.Fields, t.Dims)
+	name := parts[len(parts)-1]
+	if name == "char" {
+		// The parser calls character(1) bpchar: what is left is the one-byte type of the catalogs.
+		name = `"char"`
+	}
+	r, err := types.FromName(name, t.Mods, t.Fields, t.Dims)
 	if err != nil {
 		return types.Type{}, sqlerr.At(err, t.Pos)
 	}
