@@ -15,6 +15,9 @@ import (
 // say what everything is.
 type decoder struct {
 	out *output
+	// tidb made stmts. It keeps references into their trees and writes positions to them in its
+	// next parse: it goes back to the pool when the trees have been decoded, not before.
+	tidb *tidb.Parser
 	// stmts are the statement and its further ones.
 	stmts []tast.StmtNode
 	err   error
@@ -25,7 +28,7 @@ func (p *parser) parseTiDB(f frag) *decoder {
 	text := p.out.render(f)
 	tp := tidbParsers.Get().(*tidb.Parser)
 	stmts, _, err := tp.ParseSQL(text)
-	d := &decoder{out: &p.out}
+	d := &decoder{out: &p.out, tidb: tp}
 	if err != nil {
 		// The rewriter made something that TiDB does not know: our mistake, never the user's.
 		p.fail(&sqlerr.Error{
@@ -37,7 +40,6 @@ func (p *parser) parseTiDB(f frag) *decoder {
 	}
 	// The next parse overwrites the slice.
 	d.stmts = append(d.stmts, stmts...)
-	tidbParsers.Put(tp)
 	return d
 }
 
@@ -47,6 +49,7 @@ func (p *parser) finishDecode(d *decoder) {
 		p.fail(d.err)
 	}
 	p.out.reset()
+	tidbParsers.Put(d.tidb)
 }
 
 func (p *parser) decodeQuery(f frag) *ast.Select {
