@@ -99,15 +99,21 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 	}
 	switch {
 	case c.DistinctOn != nil:
-		top := &logical.TopN{In: out.Node, Order: ord}
+		top := &logical.TopN{In: out.Node}
+		group := logical.ColSet{}
 		for _, i := range on {
-			top.GroupBy = append(top.GroupBy, targets[i].id)
+			if !group.Has(targets[i].id) {
+				group.Add(targets[i].id)
+				top.GroupBy = append(top.GroupBy, targets[i].id)
+			}
+		}
+		for _, o := range dedupOrder(ord) {
+			if !group.Has(o.Col) {
+				top.Order = append(top.Order, o)
+			}
 		}
 		top.Limit = intConst(1)
 		out.Node = top
-		if len(top.GroupBy) == 0 {
-			top.GroupBy = nil
-		}
 	case c.Distinct:
 		b.resolveUnknown(out)
 		var keys []logical.ColID

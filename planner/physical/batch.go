@@ -17,16 +17,9 @@ func Batch(c Config, n logical.Node, out []logical.ColID, names []string, order 
 	for _, o := range order {
 		need.Add(o.Col)
 	}
-	if t, ok := n.(*logical.TopN); ok && len(t.GroupBy) == 0 && t.Rank == 0 && sameOrder(t.Order, order) && !t.WithTies {
-		// A cut at the top gives its rows in its order.
-		order = nil
-	}
-	var x built
+	x := b.node(n, need)
 	if len(order) > 0 {
-		x = b.node(n, need)
 		x = b.sorted(x, &logical.TopN{In: n, Order: order})
-	} else {
-		x = b.node(n, need)
 	}
 	p = &plan.Batch{Visible: len(out)}
 	x = b.named(x, out, names)
@@ -35,8 +28,6 @@ func Batch(c Config, n logical.Node, out []logical.ColID, names []string, order 
 	p.Point = point(p.Root)
 	return p, nil
 }
-
-func sameOrder(have, want []logical.Order) bool { return slices.Equal(have, want) }
 
 // named projects x to out with the given names.
 func (b *builder) named(x built, out []logical.ColID, names []string) built {

@@ -67,7 +67,7 @@ func (b *builder) equiKey(p scalar.Expr, ls, rs logical.ColSet) (equiKey, bool) 
 		return k, false
 	}
 	lt, rt := k.l.Type(), k.r.Type()
-	if sameKind(lt, rt) {
+	if sameKey(lt, rt) {
 		return k, true
 	}
 	// A comparison across types: both sides are cast to the wider one, if nothing can be lost or go wrong.
@@ -101,6 +101,11 @@ func (b *builder) safeCast(x scalar.Expr, t types.Type) (scalar.Expr, bool) {
 	return x, true
 }
 
+// sameKey tells whether equal values of two types are equal as keys: they hash and are encoded alike.
+func sameKey(a, b types.Type) bool {
+	return sameKind(a, b) || a.Kind.IsInteger() && b.Kind.IsInteger()
+}
+
 func sameKind(a, b types.Type) bool {
 	text := func(k types.Kind) bool { return k == types.Text || k == types.Varchar }
 	return a.Kind == b.Kind && a.Elem == b.Elem || text(a.Kind) && text(b.Kind)
@@ -112,7 +117,7 @@ func (b *builder) keyColumns(x built, keys []scalar.Expr) (built, []int) {
 	pos := make([]int, len(keys))
 	var more []scalar.Expr
 	for i, k := range keys {
-		if c, ok := k.(*scalar.Column); ok && sameKind(c.T, b.Meta.Type(c.Index)) {
+		if c, ok := k.(*scalar.Column); ok && sameKey(c.T, b.Meta.Type(c.Index)) {
 			pos[i] = x.pos(c.Index)
 			continue
 		}

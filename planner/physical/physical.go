@@ -190,6 +190,9 @@ func (b *builder) node(n logical.Node, need logical.ColSet) built {
 	case *logical.Window:
 		unsupported(n.Pos, "the window function "+n.Fn.Name+" other than in a condition "+n.Fn.Name+"() <= n")
 	case *logical.UnionAll:
+		if len(n.Ins) == 1 && n.Source == 0 {
+			return b.arrange(b.node(n.Ins[0], logical.SetOf(n.Map[0]...)), n.Map[0], n.Out)
+		}
 		out := &plan.UnionAll{SourceColumn: n.Source != 0}
 		for k, in := range n.Ins {
 			x := b.node(in, logical.SetOf(n.Map[k]...))
@@ -452,6 +455,8 @@ func (b *builder) orderedScan(n plan.Node, want []plan.SortKey) *plan.Scan {
 	for {
 		switch x := n.(type) {
 		case *plan.Filter:
+			n = x.In
+		case *plan.Limit:
 			n = x.In
 		case *plan.Project:
 			next := make([]plan.SortKey, len(want))

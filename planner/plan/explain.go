@@ -146,6 +146,9 @@ func relName(r *catalog.Relation) string {
 }
 
 func relColumns(r *catalog.Relation, ords []int) string {
+	if len(ords) == 0 {
+		return "none"
+	}
 	ss := make([]string, len(ords))
 	for i, o := range ords {
 		ss[i] = r.Columns[o].Name
@@ -323,8 +326,7 @@ func (w *explainer) describe(n Node) (string, []string) {
 	case *SourceScan:
 		add("Columns: %s", relColumns(n.Rel, n.Cols))
 		if n.RowID {
-			d[0] += ", _row_id"
-			d[0] = strings.Replace(d[0], ": , ", ": ", 1)
+			d[0] = strings.Replace(d[0]+", _row_id", "none, ", "", 1)
 		}
 		return "Source Scan on " + relName(n.Rel), d
 	case *TableScan:

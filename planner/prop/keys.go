@@ -260,11 +260,11 @@ func constLike(e scalar.Expr, own logical.ColSet) bool {
 	return !logical.ColsOf(e).Meets(own) && !logical.Volatile(e) && !logical.HasSubquery(e)
 }
 
-// Equality splits l = r (or l IS NOT DISTINCT FROM r) whose sides have one type.
+// Equality splits l = r (or l IS NOT DISTINCT FROM r) whose sides have one type, or are integers.
 func Equality(p scalar.Expr) (l, r scalar.Expr, ok bool) {
 	switch p := p.(type) {
 	case *scalar.Call:
-		if p.Fn.Name == "=" && len(p.Args) == 2 && p.Fn.Args[0] == p.Fn.Args[1] {
+		if p.Fn.Name == "=" && len(p.Args) == 2 && (p.Fn.Args[0] == p.Fn.Args[1] || p.Fn.Args[0].Kind.IsInteger() && p.Fn.Args[1].Kind.IsInteger()) {
 			return p.Args[0], p.Args[1], true
 		}
 	case *scalar.Distinct:

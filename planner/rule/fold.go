@@ -378,7 +378,41 @@ func (e *Env) foldCall(x *scalar.Call) scalar.Expr {
 			}
 		}
 	}
-	return e.compute(x)
+	return e.compute(e.intCompare(x))
+}
+
+// intCompare gives the constant in a comparison of integers of different types the type of the other
+// side, if it fits: only so it is seen as a bound of a key.
+func (e *Env) intCompare(x *scalar.Call) *scalar.Call {
+	if _, ok := negated[x.Fn.Name]; !ok || x.Fn.Kind != fn.Operator || len(x.Args) != 2 || x.Fn.Args[0] == x.Fn.Args[1] ||
+		!x.Fn.Args[0].Kind.IsInteger() || !x.Fn.Args[1].Kind.IsInteger() {
+		return x
+	}
+	for i := range x.Args {
+		c, ok := constOf(x.Args[i])
+		t := x.Fn.Args[1-i]
+		if !ok || !c.Val.Valid || !fits(c.Val.I, t.Kind) {
+			continue
+		}
+		res, err := e.Registry.ResolveOperator(x.Fn.Name, t, t)
+		if err != nil || res.Args[0] != t || res.Args[1] != t {
+			continue
+		}
+		args := []scalar.Expr{x.Args[0], x.Args[1]}
+		args[i] = &scalar.Const{Node: scalar.Node{T: t, Pos: c.Pos}, Val: c.Val}
+		return &scalar.Call{Node: x.Node, Fn: res.Fn, Args: args}
+	}
+	return x
+}
+
+func fits(v int64, k types.Kind) bool {
+	switch k {
+	case types.Int2:
+		return v == int64(int16(v))
+	case types.Int4:
+		return v == int64(int32(v))
+	}
+	return true
 }
 
 // compute evaluates x if all of its children are constants.

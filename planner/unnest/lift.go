@@ -273,7 +273,8 @@ func (u *unnester) liftEqualities(n logical.Node, f logical.ColSet) (lifted, []l
 	return out, xs, true
 }
 
-// liftAggregate is step 2b, or nil: R is projections and filters over an aggregate without keys.
+// liftAggregate is step 2b, or nil: R is projections and filters over an aggregate without keys. Where
+// the conditions are not equalities, the input of the aggregate goes through step 2c.
 func (u *unnester) liftAggregate(j *logical.Join, f logical.ColSet) logical.Node {
 	if j.Kind != logical.Left && j.Kind != logical.Inner || len(j.On) > 0 {
 		return nil
@@ -300,7 +301,10 @@ func (u *unnester) liftAggregate(j *logical.Join, f logical.ColSet) logical.Node
 	}
 	in, xs, ok := u.liftEqualities(agg.In, f)
 	if !ok {
-		return nil
+		// Over the distinct outer values then; rows without a group are the same.
+		d := u.domain(j.L, f)
+		in.node, xs = d.push(agg.In)
+		in.preds = d.equal(d.f, xs)
 	}
 	grouped := &logical.Agg{In: in.node, Keys: addKeys(nil, xs)}
 	join := &logical.Join{Kind: logical.Left, L: j.L, R: grouped, On: in.preds}

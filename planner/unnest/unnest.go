@@ -184,6 +184,10 @@ func (u *unnester) filter(n *logical.Filter) logical.Node {
 				set.AddSet(prop.NotNull(j.R))
 				// NOT IN: a comparison that is NULL keeps the row out as well as a true one.
 				if !prop.ExprNotNull(s.Pred, set) {
+					if n := u.notIn(j, s.Pred, set); n != nil {
+						in = n
+						continue
+					}
 					j.On = []scalar.Expr{u.notFalse(s.Pred)}
 				}
 			}
@@ -224,6 +228,38 @@ func (u *unnester) once(s *logical.Subquery) *logical.Subquery {
 }
 
 func boolNode() scalar.Node { return scalar.Node{T: types.T(types.Bool), Pos: sqlerr.NoPos} }
+
+// notIn splits x NOT IN (R) with an R that is not correlated, so that keys can be used: x is equal to no row
+// of R, no row of R is NULL, and x is not NULL unless R is empty. Nil if it is not of that form.
+func (u *unnester) notIn(j *logical.Join, pred scalar.Expr, notNull logical.ColSet) logical.Node {
+	l, r, ok := prop.Equality(pred)
+	if _, isCall := pred.(*scalar.Call); !ok || !isCall || u.generalOnly {
+		return nil
+	}
+	ls, rs := logical.OutSet(j.L), logical.OutSet(j.R)
+	if logical.Free(j.R).Meets(ls) || logical.ColsOf(l).Meets(rs) || logical.ColsOf(r).Meets(ls) || logical.Volatile(pred) {
+		return nil
+	}
+	anyRow := func(cond func(x scalar.Expr) scalar.Expr) logical.Node {
+		n, ren := logical.Renumber(u.m, j.R)
+		if cond != nil {
+			n = &logical.Filter{In: n, Preds: []scalar.Expr{cond(logical.RenumberExpr(u.m, r, ren))}}
+		}
+		id := u.m.New("some", types.T(types.Bool))
+		p := &logical.Project{In: n, Exprs: []logical.ProjCol{{ID: id, Expr: logical.BoolConst(true)}}}
+		return &logical.Agg{In: p, Keys: []logical.ColID{id}}
+	}
+	isNull := func(x scalar.Expr) scalar.Expr { return &scalar.IsNull{Node: boolNode(), X: x} }
+	j.On = []scalar.Expr{pred}
+	var out logical.Node = j
+	if !prop.ExprNotNull(r, notNull) {
+		out = &logical.Join{Kind: logical.Anti, L: out, R: anyRow(isNull)}
+	}
+	if !prop.ExprNotNull(l, notNull) {
+		out = &logical.Join{Kind: logical.Anti, L: out, R: anyRow(nil), On: []scalar.Expr{isNull(l)}}
+	}
+	return out
+}
 
 func (u *unnester) notFalse(e scalar.Expr) scalar.Expr {
 	return &scalar.IsBool{Node: boolNode(), X: e, Val: false, Not: true}
