@@ -105,8 +105,8 @@ type HashJoin struct {
 type joinRec struct {
 	head [2]uint32
 	n    [2]int64
-	// rows is the last number given out on a numbered side.
-	rows [2]int64
+	// rows counts the rows of a numbered side, saved those of them that are in its state table.
+	rows, saved [2]uint32
 }
 
 // joinCol is an output column: a column of the input of a side.
@@ -673,20 +673,21 @@ func (j *HashJoin) appendCopies(port int, s *joinSide, c *vec.Chunk) error {
 			rec := j.recs.at(e)
 			r := s.alloc(e, &rec.head[port])
 			s.put(r, c, i)
-			*s.mult.at(r) = j.number(rec, port)
+			s.count(e, rec, port)
 			if s.useDeg {
 				*s.deg.at(r) = j.matches[i]
 			}
-			s.markDirty(r)
 		}
 	}
 	return nil
 }
 
-// number gives the next number of a row under a key.
-func (j *HashJoin) number(rec *joinRec, port int) int64 {
+// count notes a new row of a numbered side under a key.
+func (s *joinSide) count(e uint32, rec *joinRec, port int) {
+	if rec.rows[port] == rec.saved[port] && s.st != nil {
+		s.dirty = append(s.dirty, e)
+	}
 	rec.rows[port]++
-	return rec.rows[port]
 }
 
 // insert adds row i of c d times.
@@ -730,7 +731,7 @@ func (j *HashJoin) appendRows(port int, s *joinSide, c *vec.Chunk) {
 		rec := j.recs.at(e)
 		r := s.alloc(e, &rec.head[port])
 		if s.numbered {
-			*s.mult.at(r) = j.number(rec, port)
+			s.count(e, rec, port)
 		}
 		if s.useDeg {
 			*s.deg.at(r) = j.matches[i]
@@ -740,7 +741,7 @@ func (j *HashJoin) appendRows(port int, s *joinSide, c *vec.Chunk) {
 	for k, col := range s.stored {
 		s.store.putRows(k, ids, c.Cols[col], rows)
 	}
-	if s.st != nil {
+	if s.st != nil && !s.numbered {
 		for _, r := range ids {
 			*s.flags.at(r) |= rowDirty
 		}

@@ -17,8 +17,9 @@ type joinSide struct {
 	keys       []int // input columns
 	appendOnly bool
 	multiset   bool // no row key: equal rows are one row with a multiplicity
-	// numbered: append-only. Rows need not be found again, so what identifies them is not kept, equal
-	// ones stay apart, and their number within the join key (in mult) makes their state keys unique.
+	// numbered: append-only. Rows need not be found again, so what identifies them is not kept and
+	// equal ones stay apart. The rows that came under a join key since the last checkpoint, which
+	// are the first ones of the chain, are stored together, under the number of the first of them.
 	numbered bool
 	outer    bool // rows without a match show in the output
 	dist     []int
@@ -32,7 +33,7 @@ type joinSide struct {
 	next   paged[uint32] // row+1, 0 ends the chain
 	prev   paged[uint32]
 	ent    paged[uint32] // the key's entry
-	mult   paged[int64]  // only for multisets: the multiplicity; or the number if numbered
+	mult   paged[int64]  // only for multisets
 	deg    paged[int64]  // number of matches; only if there is a residual and the side is outer
 	flags  paged[uint8]
 	useDeg bool
@@ -105,10 +106,12 @@ func (s *joinSide) alloc(e uint32, head *uint32) uint32 {
 	n := s.store.n
 	s.next.ensure(n)
 	s.ent.ensure(n)
-	s.flags.ensure(n)
 	*s.next.at(r) = *head
 	*s.ent.at(r) = e
-	*s.flags.at(r) = 0
+	if !s.numbered {
+		s.flags.ensure(n)
+		*s.flags.at(r) = 0
+	}
 	if !s.appendOnly {
 		s.prev.ensure(n)
 		*s.prev.at(r) = 0
@@ -116,7 +119,7 @@ func (s *joinSide) alloc(e uint32, head *uint32) uint32 {
 			*s.prev.at(*head - 1) = r + 1
 		}
 	}
-	if s.multiset || s.numbered {
+	if s.multiset {
 		s.mult.ensure(n)
 		*s.mult.at(r) = 1
 	}
@@ -173,7 +176,9 @@ func (s *joinSide) unlink(r uint32, head *uint32, hash uint64) {
 	if s.byIdent != nil {
 		s.byIdent.remove(r, hash)
 	}
-	*s.flags.at(r) = 0
+	if !s.numbered {
+		*s.flags.at(r) = 0
+	}
 	s.store.release(r)
 }
 

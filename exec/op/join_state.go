@@ -2,12 +2,14 @@ package op
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/weirdb/weir/exec/vec"
 )
 
 // State of a HashJoin. A row's state key is the vnode, the join key and the row's identity; the value is
-// the stored columns, and for multisets the multiplicity. All rows of a key are read together, both
+// the stored columns, and for multisets the multiplicity. Of an append-only side the rows that came
+// under a key between two checkpoints are one value. All rows of a key are read together, both
 // sides, when the key is first asked for.
 
 // remove deletes row r. hash is that of its identity.
@@ -38,13 +40,8 @@ func (j *HashJoin) rowKeys(s *joinSide, rows []uint32, fn func(i int, key []byte
 	}
 	s.prepareVnodes(j.keyBuf.Cols, len(rows))
 	for i := range rows {
-		key = s.keys2.key(j.keyBuf.Cols, i, false)
-		if s.numbered {
-			s.keys2.buf = binary.BigEndian.AppendUint64(s.keys2.buf, uint64(*s.mult.at(rows[i])))
-			key = s.keys2.buf
-		} else {
-			key = s.keys2.more(s.chunk.Cols[:s.ident], i, s.multiset)
-		}
+		s.keys2.key(j.keyBuf.Cols, i, false)
+		key = s.keys2.more(s.chunk.Cols[:s.ident], i, s.multiset)
 		if fn != nil {
 			fn(i, key)
 		}
@@ -66,6 +63,10 @@ func (j *HashJoin) checkpoint(s *joinSide) {
 	if s.st == nil {
 		return
 	}
+	if s.numbered {
+		j.checkpointNumbered(s)
+		return
+	}
 	rows := s.dirty[:0]
 	for _, r := range s.dirty {
 		// A row may be listed twice, or be gone and its place free or taken by another one.
@@ -85,6 +86,60 @@ func (j *HashJoin) checkpoint(s *joinSide) {
 			s.st.Put(key, s.val)
 		})
 		rows = rows[n:]
+	}
+	s.dirty = s.dirty[:0]
+}
+
+// checkpointNumbered writes the new rows of each key as one value, oldest first.
+func (j *HashJoin) checkpointNumbered(s *joinSide) {
+	port := 0
+	if s == j.sides[1] {
+		port = 1
+	}
+	if s.chunk == nil {
+		s.chunk = vec.NewChunk(s.store.types(), 0)
+	}
+	var rows []uint32
+	ents := s.dirty
+	for len(ents) > 0 {
+		// As many keys as have about a chunk of rows.
+		rows = rows[:0]
+		n := 0
+		for n < len(ents) && len(rows) < vec.ChunkSize {
+			rec := j.recs.at(ents[n])
+			at := len(rows)
+			r := rec.head[port]
+			for range rec.rows[port] - rec.saved[port] {
+				rows = append(rows, r-1)
+				r = *s.next.at(r - 1)
+			}
+			slices.Reverse(rows[at:])
+			n++
+		}
+		j.keyBuf.Reset()
+		for k, v := range j.keyBuf.Cols {
+			j.keyStore.gather(k, ents[:n], v)
+		}
+		s.prepareVnodes(j.keyBuf.Cols, n)
+		s.chunk.Reset()
+		for k, v := range s.chunk.Cols {
+			s.store.gather(k, rows, v)
+		}
+		at := 0
+		for i, e := range ents[:n] {
+			rec := j.recs.at(e)
+			count := rec.rows[port] - rec.saved[port]
+			s.keys2.key(j.keyBuf.Cols, i, false)
+			s.keys2.buf = binary.BigEndian.AppendUint32(s.keys2.buf, rec.saved[port])
+			s.val = binary.AppendUvarint(s.val[:0], uint64(count))
+			for range count {
+				s.val = vec.EncodeRow(s.val, s.chunk.Cols, at)
+				at++
+			}
+			s.st.Put(s.keys2.buf, s.val)
+			rec.saved[port] = rec.rows[port]
+		}
+		ents = ents[n:]
 	}
 	s.dirty = s.dirty[:0]
 }
@@ -124,21 +179,31 @@ func (j *HashJoin) loadSide(port int, s *joinSide, e uint32, prefix []byte) erro
 	in := vec.NewChunk(s.store.types(), 0)
 	var mults []int64
 	err := s.st.Scan(prefix, func(_, val []byte) error {
-		rest, err := vec.DecodeRow(val, in.Cols)
-		if err != nil {
-			return err
+		count := uint64(1)
+		if s.numbered {
+			n := 0
+			if count, n = binary.Uvarint(val); n <= 0 {
+				return vec.ErrCorruptRow
+			}
+			val = val[n:]
 		}
-		m := int64(1)
-		if s.multiset {
-			if m, rest, err = takeVarint(rest); err != nil {
+		for range count {
+			var err error
+			if val, err = vec.DecodeRow(val, in.Cols); err != nil {
 				return err
 			}
+			m := int64(1)
+			if s.multiset {
+				if m, val, err = takeVarint(val); err != nil {
+					return err
+				}
+			}
+			mults = append(mults, m)
+			in.PushDiff(1)
 		}
-		if len(rest) > 0 {
+		if len(val) > 0 {
 			return vec.ErrCorruptRow
 		}
-		mults = append(mults, m)
-		in.PushDiff(1)
 		return nil
 	})
 	if err != nil {
@@ -151,13 +216,15 @@ func (j *HashJoin) loadSide(port int, s *joinSide, e uint32, prefix []byte) erro
 		for k, v := range in.Cols {
 			s.store.put(k, r, v, i)
 		}
-		switch {
-		case s.multiset:
+		if s.multiset {
 			*s.mult.at(r) = mults[i]
-		case s.numbered:
-			*s.mult.at(r) = j.number(rec, port)
 		}
-		*s.flags.at(r) = rowStored
+		if s.numbered {
+			rec.rows[port]++
+			rec.saved[port]++
+		} else {
+			*s.flags.at(r) = rowStored
+		}
 		rec.n[port] += mults[i]
 		rows[i] = r
 	}
@@ -285,6 +352,12 @@ func (j *HashJoin) evict() {
 func (j *HashJoin) clean(e uint32) bool {
 	rec := j.recs.at(e)
 	for p, s := range j.sides {
+		if s.numbered {
+			if rec.rows[p] != rec.saved[p] {
+				return false
+			}
+			continue
+		}
 		for r := rec.head[p]; r != 0; r = *s.next.at(r - 1) {
 			if *s.flags.at(r - 1)&rowDirty != 0 {
 				return false
