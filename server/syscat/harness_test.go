@@ -36,6 +36,7 @@ type result struct {
 func (c *client) env() *syscat.Env {
 	settings := []syscat.Setting{
 		{Name: "server_version", Value: "15.0", Default: "15.0", Help: "Shows the server version.", Fixed: true},
+		{Name: "server_version_num", Value: "150000", Default: "150000", Help: "Shows the server version as an integer.", Fixed: true},
 		{Name: "search_path", Value: strings.Join(c.path, ", "), Default: "public", Help: "Sets the schema search order."},
 		{Name: "work_mem", Value: "4MB", Default: "4MB", Help: "Sets a limit."},
 	}

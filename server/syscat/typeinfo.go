@@ -78,7 +78,12 @@ func typeByName(name string) (types.Type, error) {
 	if len(parts) > 1 && parts[len(parts)-2] != pgCatalog {
 		return types.Type{}, sqlerr.Newf(sqlerr.UndefinedObject, "type \"%s\" does not exist", strings.Join(parts, "."))
 	}
-	return types.FromName(parts[len(parts)-1], n.Mods, n.Fields, n.Dims)
+	last := parts[len(parts)-1]
+	if last == "char" {
+		// The parser calls character(1) bpchar: what is left is the one-byte type of the catalogs.
+		last = `"char"`
+	}
+	return types.FromName(last, n.Mods, n.Fields, n.Dims)
 }
 
 // quoteLiteral makes a string literal.
