@@ -5,15 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"runtime"
 	"sync"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/storage"
 )
-
-func stacks(buf []byte) int { return runtime.Stack(buf, true) }
 
 // fakeSource is a source whose rows appear, and whose splits fail and end, on command.
 type fakeSource struct {

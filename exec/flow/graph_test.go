@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand"
@@ -57,7 +56,7 @@ func randomGraph(t *testing.T, seed int64, steps int) {
 		case n == 12:
 			w.rt.RequestBarrier()
 		case n == 13:
-			w.must(w.rt.WaitDurable(context.Background(), w.rt.Open()))
+			w.durable(w.rt.Open())
 		case n < 17:
 			if len(pending)+len(w.views) < 8 {
 				pending = append(pending, w.randomView(rng))

@@ -254,8 +254,10 @@ func (r *Runtime) fail(a *actor, err error) {
 	})
 }
 
-// ended forgets an actor whose goroutine is about to end.
+// ended forgets an actor whose goroutine is about to end. A producer that waits for room in its inbox,
+// because the actor gave up before halt has closed it, must not wait for ever.
 func (r *Runtime) ended(a *actor) {
+	a.in.close()
 	r.inject.Lock()
 	defer r.inject.Unlock()
 	delete(r.live, a.id)

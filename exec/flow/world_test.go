@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -168,15 +170,7 @@ func (w *world) start() {
 		return w.rt.Write(pos, []TableWrite{tableWrite(ws)})
 	}))
 	w.await(w.rt.Open())
-	w.history, w.seen = nil, maps(w.rows)
-}
-
-func maps(m map[int64][2]int64) map[int64][2]int64 {
-	c := make(map[int64][2]int64, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
+	w.history, w.seen = nil, maps.Clone(w.rows)
 }
 
 func (w *world) stop() {
@@ -198,14 +192,32 @@ func (w *world) must(err error) {
 
 func (w *world) await(e storage.Epoch) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := w.rt.Wait(ctx, e); err != nil {
-		buf := make([]byte, 1<<20)
-		w.t.Logf("marks %+v, awaited %d", w.rt.Marks(), e)
-		w.t.Log(string(buf[:stacks(buf)]))
+		w.dump()
 		w.must(err)
 	}
+}
+
+// durable awaits a checkpoint.
+func (w *world) durable(e storage.Epoch) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := w.rt.WaitDurable(ctx, e); err != nil {
+		w.dump()
+		w.must(err)
+	}
+}
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// dump logs what everybody is doing.
+func (w *world) dump() {
+	buf := make([]byte, 1<<20)
+	w.t.Logf("marks %+v\n%s", w.rt.Marks(), buf[:runtime.Stack(buf, true)])
 }
 
 // write logs changes and applies them.
@@ -318,6 +330,9 @@ func (w *world) finish(v *view) *view {
 	case <-v.prog.done:
 	case f := <-w.failure:
 		w.t.Fatalf("%v: %v", w.cfg, f.Err)
+	case <-time.After(patience):
+		w.dump()
+		w.t.Fatalf("%v: view %d is not complete", w.cfg, v.ID)
 	}
 	w.created(v)
 	return v
@@ -352,7 +367,7 @@ func (w *world) drop(v *view, pending []*view) (gone []*view) {
 	save.Meta = []storage.MetaOp{w.catalog()}
 	e, err := w.rt.Remove(context.Background(), save, ids...)
 	w.must(err)
-	w.must(w.rt.WaitDurable(context.Background(), e))
+	w.durable(e)
 	return gone
 }
 
