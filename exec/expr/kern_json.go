@@ -277,9 +277,9 @@ func addJSONKernels(t table) {
 		return types.DStr(s), err
 	}))
 	t.add("jsonb_build_array()", datums(buildArray))
-	t.add("jsonb_build_array(variadic any)", datums(buildArray))
+	t.variadic("jsonb_build_array", "", buildArray)
 	t.add("jsonb_build_object()", datums(buildObject))
-	t.add("jsonb_build_object(variadic any)", datums(buildObject))
+	t.variadic("jsonb_build_object", "", buildObject)
 	t.add("jsonb_object(text[])", datums(jsonObject1))
 	t.add("jsonb_object(text[],text[])", datums(jsonObject2))
 	for _, k := range []types.Kind{

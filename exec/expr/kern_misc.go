@@ -87,17 +87,17 @@ func quoteIdent(s string) string {
 }
 
 func addMiscKernels(t table) {
-	t.add("concat(variadic any)", datums(func(x *genCall, a []types.Datum) (types.Datum, error) {
+	t.variadic("concat", "", func(x *genCall, a []types.Datum) (types.Datum, error) {
 		return concatArgs(x, a, 0, ""), nil
-	}))
-	t.add("concat_ws(text,variadic any)", datums(func(x *genCall, a []types.Datum) (types.Datum, error) {
+	})
+	t.variadic("concat_ws", "text,", func(x *genCall, a []types.Datum) (types.Datum, error) {
 		if !a[0].Valid {
 			return types.Null, nil
 		}
 		return concatArgs(x, a, 1, a[0].S), nil
-	}))
+	})
 	t.add("format(text)", datums(format))
-	t.add("format(text,variadic any)", datums(format))
+	t.variadic("format", "text,", format)
 	t.add("quote_ident(text)", unary(quoteIdent))
 	t.add("quote_literal(text)", unary(quoteLiteral))
 	t.add("quote_literal(anyelement)", datums(func(x *genCall, a []types.Datum) (types.Datum, error) {
@@ -111,8 +111,8 @@ func addMiscKernels(t table) {
 	})
 	t.add("quote_nullable(text)", nullable)
 	t.add("quote_nullable(anyelement)", nullable)
-	count := func(valid bool) factory {
-		return datums(func(_ *genCall, a []types.Datum) (types.Datum, error) {
+	count := func(valid bool) func(*genCall, []types.Datum) (types.Datum, error) {
+		return func(_ *genCall, a []types.Datum) (types.Datum, error) {
 			n := int64(0)
 			for _, d := range a {
 				if d.Valid == valid {
@@ -120,10 +120,10 @@ func addMiscKernels(t table) {
 				}
 			}
 			return types.DInt(n), nil
-		})
+		}
 	}
-	t.add("num_nulls(variadic any)", count(false))
-	t.add("num_nonnulls(variadic any)", count(true))
+	t.variadic("num_nulls", "", count(false))
+	t.variadic("num_nonnulls", "", count(true))
 	name := func(f func(st *state) string) factory {
 		return nullary(func(st *state) (string, error) { return f(st), nil })
 	}

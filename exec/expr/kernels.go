@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/weirdb/weir/exec/vec"
@@ -279,6 +280,34 @@ func datums(f func(x *genCall, args []types.Datum) (types.Datum, error)) factory
 		}
 		return n, nil
 	}
+}
+
+// spread makes the kernel of a function of variadic "any" from f, which takes the arguments one by
+// one: the elements of the array in the last place are the rest of them. A NULL array gives NULL.
+func spread(f func(x *genCall, args []types.Datum) (types.Datum, error)) factory {
+	return datums(func(x *genCall, args []types.Datum) (types.Datum, error) {
+		last := len(args) - 1
+		if !args[last].Valid {
+			return types.Null, nil
+		}
+		arr, err := types.DecodeArray(args[last].S)
+		if err != nil {
+			return types.Null, err
+		}
+		y := *x
+		y.types = slices.Clone(x.types[:last])
+		for range arr.Elems {
+			y.types = append(y.types, types.T(arr.Elem))
+		}
+		return f(&y, append(slices.Clone(args[:last]), arr.Elems...))
+	})
+}
+
+// variadic enters a function of variadic "any" and its form for arrays. prefix has the arguments before it,
+// each with a comma.
+func (t table) variadic(name, prefix string, f func(x *genCall, args []types.Datum) (types.Datum, error)) {
+	t.add(name+"("+prefix+"variadic any)", datums(f))
+	t.add(name+"("+prefix+"variadic anyarray)", spread(f))
 }
 
 func (n *general) eval(st *state, sel []int32) (*vec.Vector, error) {

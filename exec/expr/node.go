@@ -34,19 +34,14 @@ type state struct {
 	rowError func(error) error
 	// failed has the rows that were reported.
 	failed vec.Bitmap
-	// text is env for package types, made of textOf.
-	text   types.Env
-	textOf *exec.Env
+	// text is env for package types.
+	text types.Env
 }
 
 // tenv gives the environment of text forms.
 func (st *state) tenv() *types.Env {
-	if st.env != nil && st.textOf != st.env {
-		st.textOf = st.env
-		st.text = types.Env{TimeZone: st.env.Location, Names: st.env.Names}
-	}
 	if st.env != nil {
-		st.text.Now = types.FromGoTime(st.env.Now)
+		st.text.TimeZone, st.text.Names, st.text.Now = st.env.Location, st.env.Names, types.FromGoTime(st.env.Now)
 	}
 	return &st.text
 }

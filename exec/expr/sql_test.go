@@ -30,7 +30,7 @@ import (
 var testNow = time.Date(2024, 2, 29, 13, 14, 15, 161718000, time.UTC)
 
 func testEnv() *exec.Env {
-	return &exec.Env{Location: time.UTC, Now: testNow, User: "weir", Database: "weir"}
+	return &exec.Env{Location: time.UTC, Now: testNow, User: "weir", Database: "weir", SearchPath: []string{"public"}}
 }
 
 // bindSQL makes an expression of text, over the columns of rel.

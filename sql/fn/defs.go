@@ -166,5 +166,12 @@ func parseDef(kind Kind, line string) *Func {
 			bad("unknown flag " + flag)
 		}
 	}
+	if n := len(f.Args); f.Variadic && f.Args[n-1].Kind == types.Any {
+		s := *f
+		s.Variadic = false
+		s.ID = f.Name + "(" + strings.Join(append(ids[:n-1:n-1], "variadic anyarray"), ",") + ")"
+		s.Args = append(slices.Clone(f.Args[:n-1]), types.T(types.AnyArray))
+		f.Spread = &s
+	}
 	return f
 }

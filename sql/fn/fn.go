@@ -62,6 +62,9 @@ type Func struct {
 	// Defaults are the default values of arguments as text, NoDefault where there is none; nil if
 	// no argument has one.
 	Defaults []string
+	// Spread is the form of a function of variadic "any" for a call with VARIADIC, whose last
+	// argument is an array; nil for all others. It is not found by name.
+	Spread *Func
 	// Impl is the implementation of a function that package exec/expr has no kernel for, such as a
 	// catalog function of a server: it is called for each row. Nil for everything else.
 	Impl func(args []types.Datum) (types.Datum, error)

@@ -70,6 +70,9 @@ func (r *Registry) add(f *Func) {
 		panic("fn: " + f.ID + " is defined twice")
 	}
 	r.byID[f.ID] = f
+	if f.Spread != nil {
+		r.byID[f.Spread.ID] = f.Spread
+	}
 	switch f.Kind {
 	case Operator:
 		r.ops[f.Name] = append(r.ops[f.Name], f)

@@ -60,6 +60,9 @@ func (r *Registry) ResolveFunc(name string, args []types.Type, opt CallOptions) 
 	if c != nil {
 		return r.finish(c, args)
 	}
+	if opt.Variadic && slices.ContainsFunc(cands, func(c *candidate) bool { return isSpread(c.fn) }) {
+		return Resolution{}, sqlerr.Newf(sqlerr.DatatypeMismatch, "VARIADIC argument must be an array")
+	}
 	sig := funcSignature(name, args, opt)
 	if ambiguous {
 		return Resolution{}, sqlerr.Newf(sqlerr.AmbiguousFunction, "function %s is not unique", sig).
@@ -121,6 +124,9 @@ func (r *Registry) resolveOp(name string, args, exact []types.Type) (Resolution,
 	}
 	return Resolution{}, sqlerr.Newf(sqlerr.UndefinedFunction, "operator does not exist: %s", sig).WithHint("%s", hint)
 }
+
+// isSpread tells whether f is the form of a function of variadic "any" that takes an array.
+func isSpread(f *Func) bool { return strings.HasSuffix(f.ID, "variadic anyarray)") }
 
 // resolveStar is f(*): only an aggregate without arguments may be called so.
 func (r *Registry) resolveStar(name string) (Resolution, error) {
@@ -190,7 +196,11 @@ func (f *Func) candidate(n int, opt CallOptions) *candidate {
 	}
 	switch {
 	case f.Variadic && opt.Variadic:
-		if n == len(f.Args) && f.Args[n-1].Kind == types.Array {
+		switch {
+		case n != len(f.Args):
+		case f.Spread != nil:
+			return &candidate{fn: f.Spread, args: f.Spread.Args}
+		default:
 			return &candidate{fn: f, args: f.Args}
 		}
 	case opt.Variadic:
