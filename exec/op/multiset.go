@@ -1,6 +1,6 @@
 package op
 
-// multiset is a sorted multiset: blocks of at most maxBlock items, each value once with its count.
+// multiset is a sorted multiset: blocks of a bounded number of items, each value once with its count.
 // Counts may be negative in the middle of an epoch. A change costs a binary search and moving part of a block.
 type multiset[T any] struct {
 	blocks [][]msItem[T]
@@ -12,7 +12,14 @@ type msItem[T any] struct {
 	n int64
 }
 
-const maxBlock = 256
+// maxBlock is the size at which a block is split: moving half a block must be cheap, and so must
+// be moving half of the list of blocks.
+func (m *multiset[T]) maxBlock() int {
+	if m.n < 1<<14 {
+		return 64
+	}
+	return 256
+}
 
 // find gives the place of v: the first item that is not less.
 func (m *multiset[T]) find(v T, cmp func(a, b T) int) (block, at int, ok bool) {
@@ -70,8 +77,8 @@ func (m *multiset[T]) add(v T, d int64, cmp func(a, b T) int) int64 {
 	copy(b[at+1:], b[at:])
 	b[at] = msItem[T]{v, d}
 	m.blocks[k] = b
-	if len(b) > maxBlock {
-		half := append(make([]msItem[T], 0, maxBlock), b[len(b)/2:]...)
+	if len(b) > m.maxBlock() {
+		half := append(make([]msItem[T], 0, len(b)), b[len(b)/2:]...)
 		m.blocks = append(m.blocks, nil)
 		copy(m.blocks[k+2:], m.blocks[k+1:])
 		m.blocks[k], m.blocks[k+1] = b[:len(b)/2:len(b)/2], half

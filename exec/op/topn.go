@@ -66,6 +66,8 @@ type TopN struct {
 	graves  []uint32
 	touched []uint32
 	cmp     func(a, b topRow) int
+	// exact: the first order column is an integer, so that its prefix is all of it.
+	exact bool
 
 	keyV   []*vec.Vector
 	hashes []uint64
@@ -91,10 +93,11 @@ type topGroup struct {
 	old     []winItem
 }
 
-// topRow is a row with a prefix of its place in the order: if two prefixes differ, they decide.
+// topRow is a row with prefixes of its values in the first two order columns: if the first ones
+// differ, they decide, and if they are equal and exact, so do the second ones.
 type topRow struct {
-	pre uint64
-	row uint32
+	pre, pre2 uint64
+	row       uint32
 }
 
 // winItem is n times a row in a window; rank is the number of the first one.
@@ -134,7 +137,8 @@ func NewTopN(cfg TopNConfig) (*TopN, error) {
 	}
 	t.order = append(t.order, cfg.OrderBy...)
 	for _, c := range t.ident {
-		if !slices.ContainsFunc(cfg.OrderBy, func(k SortKey) bool { return k.Col == c }) {
+		// Within a group the group's own columns are equal.
+		if !slices.ContainsFunc(cfg.OrderBy, func(k SortKey) bool { return k.Col == c }) && !slices.Contains(cfg.GroupBy, c) {
 			t.order = append(t.order, SortKey{Col: c})
 		}
 	}
@@ -144,11 +148,17 @@ func NewTopN(cfg TopNConfig) (*TopN, error) {
 	t.keyBuf = vec.NewChunk(t.groups.types(), 0)
 	t.rowBuf = vec.NewChunk(cfg.In, 0)
 	t.outc = vec.NewChunk(t.schema, 0)
+	t.exact = len(t.order) > 0 && cfg.In[t.order[0].Col].Phys() == types.PhysInt
 	t.cmp = func(a, b topRow) int {
 		switch {
 		case a.pre < b.pre:
 			return -1
 		case a.pre > b.pre:
+			return 1
+		case !t.exact || a.pre == 0 || a.pre == math.MaxUint64: // or NULL
+		case a.pre2 < b.pre2:
+			return -1
+		case a.pre2 > b.pre2:
 			return 1
 		}
 		return t.compare(a.row, b.row)
@@ -220,12 +230,20 @@ func (t *TopN) Chunk(_ int, c *vec.Chunk) error {
 	return nil
 }
 
-// prefix gives the order prefix of row i of c: 64 bits of the first order column, in its direction.
-func (t *TopN) prefix(c *vec.Chunk, i int) uint64 {
-	if len(t.cfg.OrderBy) == 0 {
-		return 0
+func (t *TopN) topRow(c *vec.Chunk, i int, r uint32) topRow {
+	top := topRow{row: r}
+	if len(t.order) > 0 {
+		top.pre = orderPrefix(c, i, t.order[0])
 	}
-	k := t.cfg.OrderBy[0]
+	if len(t.order) > 1 {
+		top.pre2 = orderPrefix(c, i, t.order[1])
+	}
+	return top
+}
+
+// orderPrefix gives 64 bits of an order column, in its direction: rows whose values differ have
+// different prefixes in the same order, or equal ones.
+func orderPrefix(c *vec.Chunk, i int, k SortKey) uint64 {
 	v := c.Cols[k.Col]
 	if v.Nulls.Get(i) {
 		if k.NullsFirst {
@@ -237,6 +255,10 @@ func (t *TopN) prefix(c *vec.Chunk, i int) uint64 {
 	switch v.Type.Phys() {
 	case types.PhysInt:
 		x = uint64(v.Int[i]) ^ 1<<63
+	case types.PhysBool:
+		if x = 1; v.Bool[i] {
+			x = 2
+		}
 	case types.PhysFloat:
 		f := v.Float[i]
 		switch {
@@ -293,7 +315,7 @@ func (t *TopN) change(g *topGroup, e uint32, c *vec.Chunk, i int) error {
 	*t.flags.at(r) = 0
 	*t.groupOf.at(r) = e
 	d := c.Diff(i)
-	top := topRow{t.prefix(c, i), r}
+	top := t.topRow(c, i, r)
 	k, at, ok := g.rows.find(top, t.cmp)
 	if !ok {
 		if d < 0 {
@@ -571,7 +593,7 @@ func (t *TopN) checkpoint() {
 		piece := rows[:n]
 		t.eachKey(piece, func(i int, key []byte) {
 			t.val = vec.EncodeRow(t.val[:0], t.rowBuf.Cols, i)
-			_, m := t.recs.at(*t.groupOf.at(piece[i])).rows.count(topRow{t.prefix(t.rowBuf, i), piece[i]}, t.cmp)
+			_, m := t.recs.at(*t.groupOf.at(piece[i])).rows.count(t.topRow(t.rowBuf, i, piece[i]), t.cmp)
 			t.val = binary.AppendVarint(t.val, m)
 			t.st.Put(key, t.val)
 		})
@@ -623,7 +645,7 @@ func (t *TopN) load(n int) error {
 			}
 			*t.flags.at(r) = rowStored
 			*t.groupOf.at(r) = e
-			g.rows.add(topRow{t.prefix(in, i), r}, m, t.cmp)
+			g.rows.add(t.topRow(in, i, r), m, t.cmp)
 			g.total += m
 		}
 	}
