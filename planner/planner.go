@@ -199,8 +199,33 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 		}
 	}
 	n = rule.Prune(env, n, logical.SetOf(append(append([]logical.ColID(nil), ids...), key...)...))
+	if err := deterministic(n); err != nil {
+		return nil, err
+	}
 	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism}
 	return physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Key: key})
+}
+
+// clock lists the stable functions whose value changes as time passes.
+var clock = map[string]bool{
+	"now": true, "transaction_timestamp": true, "statement_timestamp": true, "current_timestamp": true,
+	"current_date": true, "current_time": true, "localtime": true, "localtimestamp": true,
+}
+
+// deterministic refuses functions whose value is not determined by the input: what a job computes must
+// be the same when it is computed again.
+func deterministic(n logical.Node) error {
+	var bad *scalar.Call
+	logical.WalkPlanExprs(n, func(x scalar.Expr) bool {
+		if c, ok := x.(*scalar.Call); ok && bad == nil && (c.Fn.Volatility == fn.Volatile || clock[c.Fn.Name]) {
+			bad = c
+		}
+		return bad == nil
+	})
+	if bad == nil {
+		return nil
+	}
+	return sqlerr.New(sqlerr.FeatureNotSupported, bad.Pos, "the function %s() in a materialized view or sink is not supported yet", bad.Fn.Name)
 }
 
 // Expr binds a stand-alone expression over the columns of rel (nil: none), cast to want unless that is

@@ -11,7 +11,6 @@
 package bind
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/weirdb/weir/planner/logical"
@@ -41,10 +40,10 @@ type Binder struct {
 	cfg    Config
 	Meta   *logical.Meta
 	params []types.Type
-	// fixed is the number of parameters whose types were given.
-	rels  map[catalog.ID]*catalog.Relation
+	rels   map[catalog.ID]*catalog.Relation
+	// views are the views that are being inlined.
 	views []catalog.ID
-	// system relations have no stable ID.
+	// sysRels are system relations: their IDs are not those of user objects.
 	sysRels []*catalog.Relation
 }
 
@@ -178,6 +177,8 @@ func singular(what string) string {
 		return "DEFAULT expression"
 	case "check constraints":
 		return "check constraint"
+	case "EXECUTE parameters":
+		return "EXECUTE parameter"
 	case "column generation expressions":
 		return "column generation expression"
 	}
@@ -259,9 +260,4 @@ func ResolveType(t ast.TypeName) (types.Type, error) {
 		return types.Type{}, sqlerr.At(err, t.Pos)
 	}
 	return r, nil
-}
-
-func isInternal(err error) bool {
-	var e *sqlerr.Error
-	return !errors.As(err, &e)
 }

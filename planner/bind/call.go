@@ -71,8 +71,6 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	if f.IgnoreNulls {
 		unsupported(f.Pos, "IGNORE NULLS")
 	}
-	nAggs := len(s.q.aggs)
-	wasInAgg := s.q.inAgg
 	args := make([]scalar.Expr, 0, len(f.Args)+len(f.WithinGroup))
 	for _, a := range f.Args {
 		if st, ok := a.(*ast.Star); ok {
@@ -87,7 +85,6 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	for _, o := range f.WithinGroup {
 		args = append(args, b.expr(s, o.Expr))
 	}
-	s.q.inAgg = wasInAgg
 	opt := fn.CallOptions{Variadic: f.Variadic, Star: f.Star}
 	for _, n := range f.ArgNames {
 		if n != "" {
@@ -110,7 +107,7 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 			b.windowPlace(s, f)
 			unsupported(f.Pos, "the aggregate "+name+" as a window function")
 		}
-		return b.aggregate(s, f, name, res, args, nAggs)
+		return b.aggregate(s, f, name, res, args)
 	case fn.Window:
 		if f.Over == nil {
 			fail(sqlerr.WrongObjectType, f.Pos, "window function %s requires an OVER clause", name)
@@ -197,7 +194,7 @@ func levelOf(s *scope, cols logical.ColSet) *scope {
 	return s
 }
 
-func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution, args []scalar.Expr, nAggs int) scalar.Expr {
+func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution, args []scalar.Expr) scalar.Expr {
 	if f.WithinGroup != nil && res.Fn.Direct < 0 {
 		fail(sqlerr.WrongObjectType, f.Pos, "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", name)
 	}
@@ -261,12 +258,9 @@ func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution
 	}
 	switch q.clause {
 	case "":
-	case "JOIN conditions":
-		fail(sqlerr.GroupingError, f.Pos, "aggregate functions are not allowed in JOIN conditions")
 	default:
 		fail(sqlerr.GroupingError, f.Pos, "aggregate functions are not allowed in %s", q.clause)
 	}
-	_ = nAggs
 	for _, a := range q.aggs {
 		if sameAgg(a, call) {
 			return b.Meta.RefAt(a.id, f.Pos)

@@ -26,9 +26,11 @@ func (b *Binder) from(s *scope, items []ast.TableExpr) logical.Node {
 		return oneRow()
 	}
 	var node logical.Node
+	s.q.clause = "FROM clause of their own query level"
+	defer func() { s.q.clause = "" }()
 	for _, it := range items {
 		f := b.fromItem(s, s, it)
-		b.checkNames(s.rels, f.rels, it)
+		checkNames(s.rels, f.rels)
 		s.rels = append(s.rels, f.rels...)
 		s.cols = append(s.cols, f.cols...)
 		if node == nil {
@@ -41,30 +43,14 @@ func (b *Binder) from(s *scope, items []ast.TableExpr) logical.Node {
 }
 
 // checkNames refuses a relation name that is used twice.
-func (b *Binder) checkNames(have, more []*relItem, at ast.TableExpr) {
+func checkNames(have, more []*relItem) {
 	for _, m := range more {
 		for _, h := range have {
 			if h.name == m.name && (h.rel == nil || m.rel == nil || h.schema == m.schema || h.name != h.relName || m.name != m.relName) {
-				fail(sqlerr.DuplicateAlias, tablePos(at), "table name \"%s\" specified more than once", m.name)
+				fail(sqlerr.DuplicateAlias, sqlerr.NoPos, "table name \"%s\" specified more than once", m.name)
 			}
 		}
 	}
-}
-
-func tablePos(t ast.TableExpr) int {
-	switch t := t.(type) {
-	case *ast.TableRef:
-		return sqlerr.NoPos
-	case *ast.DerivedTable:
-		return sqlerr.NoPos
-	case *ast.FuncTable:
-		return sqlerr.NoPos
-	case *ast.Join:
-		return sqlerr.NoPos
-	default:
-		_ = t
-	}
-	return sqlerr.NoPos
 }
 
 // fromItem binds one item. q is the scope of the query (its owned columns), left the scope
@@ -230,13 +216,10 @@ func (b *Binder) with(s *scope, w *ast.With) {
 
 // lateralScope is what an item of FROM sees of its left neighbours.
 func lateralScope(q, left *scope, lateral bool) *scope {
-	in := &scope{parent: q.parent, q: &queryState{}, ctes: q.ctes}
 	if lateral {
-		in.parent = left
-	} else {
-		in = &scope{parent: q.parent, q: &queryState{}, ctes: q.ctes, invisible: left.rels}
+		return &scope{parent: left, q: &queryState{}, ctes: q.ctes}
 	}
-	return in
+	return &scope{parent: q.parent, q: &queryState{}, ctes: q.ctes, invisible: left.rels}
 }
 
 func (b *Binder) derived(q, left *scope, t *ast.DerivedTable) *fromItem {
@@ -257,11 +240,8 @@ func (b *Binder) derived(q, left *scope, t *ast.DerivedTable) *fromItem {
 	for _, c := range sub.Cols {
 		r.cols = append(r.cols, scopeCol{name: c.Name, id: c.ID})
 	}
-	return b.single(q, b.uniqueCols(sub, r), r, t.Alias, "table")
+	return b.single(q, sub.Node, r, t.Alias, "table")
 }
-
-// uniqueCols gives every column of r a ColID of its own: a query may show a column twice.
-func (b *Binder) uniqueCols(sub *Query, r *relItem) logical.Node { return sub.Node }
 
 func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
 	if j.AsOf {
@@ -281,7 +261,7 @@ func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
 		inner.cols = append(append([]scopeCol(nil), left.cols...), l.cols...)
 	}
 	r := b.fromItem(q, inner, j.R)
-	b.checkNames(l.rels, r.rels, j.R)
+	checkNames(l.rels, r.rels)
 	node := &logical.Join{Kind: kind, L: l.node, R: r.node}
 	f := &fromItem{rels: append(l.rels, r.rels...)}
 	using := j.Using
@@ -307,9 +287,7 @@ func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
 	}
 	if j.On != nil {
 		on := &scope{parent: q.parent, q: q.q, ctes: q.ctes, rels: f.rels, cols: f.cols}
-		for _, x := range left.rels {
-			on.invisible = append(on.invisible, x)
-		}
+		on.invisible = append(on.invisible, left.rels...)
 		old := q.q.clause
 		q.q.clause = "JOIN conditions"
 		node.On = logical.Conjuncts(b.boolExpr(on, j.On, "JOIN/ON"))
@@ -353,11 +331,8 @@ func (b *Binder) joinUsing(q *scope, j *ast.Join, node *logical.Join, l, r *from
 		lc, rc := b.Meta.RefAt(l.cols[li].id, j.Pos), b.Meta.RefAt(r.cols[ri].id, j.Pos)
 		node.On = append(node.On, b.operator("=", lc, rc, j.Pos))
 		dropL[li], dropR[ri] = true, true
-		t, at, err := b.cfg.Registry.CommonType("JOIN/USING", []types.Type{lc.T, rc.T})
-		if err != nil {
-			_ = at
-			check(err, j.Pos)
-		}
+		t, _, err := b.cfg.Registry.CommonType("JOIN/USING", []types.Type{lc.T, rc.T})
+		check(err, j.Pos)
 		var e scalar.Expr
 		switch node.Kind {
 		case logical.Inner, logical.Left:

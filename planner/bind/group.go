@@ -31,7 +31,7 @@ func (b *Binder) groupBy(s *scope, c *ast.SelectCore, targets []target) ([][]int
 				targets[i].expr = b.resolve(targets[i].expr)
 			}
 			x = targets[i].expr
-			b.noAggIn(s, x, e.Position())
+			noAggIn(s, x)
 		} else {
 			x = b.resolve(b.expr(s, e))
 		}
@@ -163,7 +163,7 @@ func dedupSets(sets [][]int) [][]int {
 	return out
 }
 
-func (b *Binder) noAggIn(s *scope, e scalar.Expr, pos int) {
+func noAggIn(s *scope, e scalar.Expr) {
 	cols := logical.ColsOf(e)
 	for _, a := range s.q.aggs {
 		if cols.Has(a.id) {
@@ -175,7 +175,6 @@ func (b *Binder) noAggIn(s *scope, e scalar.Expr, pos int) {
 			fail(sqlerr.WindowingError, w.pos, "window functions are not allowed in GROUP BY")
 		}
 	}
-	_ = pos
 }
 
 // group builds the aggregation and rewrites targets and having over its output.

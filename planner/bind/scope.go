@@ -15,7 +15,7 @@ type scopeCol struct {
 	id   logical.ColID
 	// hidden columns can be named but are not in a star.
 	hidden bool
-	// merged, if not nil, is the value of a merged column of a FULL JOIN ... USING.
+	// rel is the item that it belongs to.
 	rel *relItem
 }
 
@@ -77,10 +77,8 @@ type queryState struct {
 	aggs      []*aggCall
 	windows   []*windowCall
 	srfs      []*srfCall
-	inAgg     bool
 	named     []ast.NamedWindow
 	srfOK     bool
-	grouping  bool
 	groupings []*groupingCall
 	// setID is the number of the grouping set of a row, if GROUPING needs it.
 	setID logical.ColID
@@ -234,30 +232,29 @@ func (b *Binder) qualified(s *scope, c *ast.ColumnRef, schema, rel, name string)
 
 // missingRel is the error for an unknown qualifier.
 func missingRel(s *scope, schema, name string, pos int) error {
-	shown := name
 	for at := s; at != nil; at = at.parent {
 		if at.noLateral != nil {
 			for _, r := range at.noLateral {
 				if r.name == name {
-					return sqlerr.New(sqlerr.InvalidColumnReference, pos, "invalid reference to FROM-clause entry for table \"%s\"", shown).
+					return sqlerr.New(sqlerr.InvalidColumnReference, pos, "invalid reference to FROM-clause entry for table \"%s\"", name).
 						WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
 				}
 			}
 		}
 		for _, r := range at.invisible {
 			if r.name == name {
-				return sqlerr.New(sqlerr.UndefinedTable, pos, "invalid reference to FROM-clause entry for table \"%s\"", shown).
+				return sqlerr.New(sqlerr.UndefinedTable, pos, "invalid reference to FROM-clause entry for table \"%s\"", name).
 					WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", name)
 			}
 		}
 		for _, r := range at.rels {
 			if r.rel != nil && r.relName == name && r.name != name {
-				return sqlerr.New(sqlerr.UndefinedTable, pos, "invalid reference to FROM-clause entry for table \"%s\"", shown).
+				return sqlerr.New(sqlerr.UndefinedTable, pos, "invalid reference to FROM-clause entry for table \"%s\"", name).
 					WithHint("Perhaps you meant to reference the table alias \"%s\".", r.name)
 			}
 		}
 	}
-	return sqlerr.New(sqlerr.UndefinedTable, pos, "missing FROM-clause entry for table \"%s\"", shown)
+	return sqlerr.New(sqlerr.UndefinedTable, pos, "missing FROM-clause entry for table \"%s\"", name)
 }
 
 // missingColumn is the error for an unknown column, with Postgres's guess at what was meant.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/planner/plan"
-	"github.com/weirdb/weir/planner/prop"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
@@ -171,5 +170,3 @@ func columnBounds(c logical.ColID, t types.Type, preds []scalar.Expr) bounds {
 	}
 	return bd
 }
-
-var _ = prop.Equality

@@ -32,6 +32,17 @@ func Fold(e *Env, n logical.Node) logical.Node {
 			c := *n
 			c.On = dedup(on)
 			return &c
+		case *logical.TopN:
+			if n.Limit != nil || n.Offset != nil {
+				c := *n
+				if n.Limit != nil {
+					c.Limit = e.fold(n.Limit)
+				}
+				if n.Offset != nil {
+					c.Offset = e.fold(n.Offset)
+				}
+				return &c
+			}
 		}
 		return n
 	})

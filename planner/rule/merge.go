@@ -6,7 +6,8 @@ import (
 )
 
 // Merge removes projections that do nothing and merges a projection into the one above it, unless an
-// expression would be computed more than once by that. Filters above each other become one.
+// expression would be computed more than once by that. Filters above each other become one, and joins with
+// a single row without columns nothing.
 func Merge(e *Env, n logical.Node) logical.Node {
 	return up(n, func(n logical.Node) logical.Node {
 		switch n := n.(type) {
@@ -16,9 +17,25 @@ func Merge(e *Env, n logical.Node) logical.Node {
 			if in, ok := n.In.(*logical.Filter); ok {
 				return &logical.Filter{In: in.In, Preds: append(append([]scalar.Expr(nil), in.Preds...), n.Preds...)}
 			}
+		case *logical.Join:
+			// A join with SELECT without FROM.
+			switch {
+			case n.Kind == logical.Inner && isOneRow(n.R):
+				return filter(n.L, n.On)
+			case n.Kind == logical.Inner && isOneRow(n.L):
+				return filter(n.R, n.On)
+			case n.Kind == logical.Left && isOneRow(n.R):
+				return n.L
+			}
 		}
 		return n
 	})
+}
+
+// isOneRow: one row without columns.
+func isOneRow(n logical.Node) bool {
+	v, ok := n.(*logical.Values)
+	return ok && len(v.Rows) == 1 && len(v.Out) == 0
 }
 
 func (e *Env) mergeProject(n *logical.Project) logical.Node {

@@ -21,6 +21,17 @@ func (u *unnester) liftConditions(j *logical.Join, f logical.ColSet) logical.Nod
 		r, on = u.stripForExists(r, on, f)
 	}
 	if j.Kind == logical.Inner {
+		if p, ok := r.(*logical.ProjectSet); ok && !logical.Free(p.In).Meets(f) && prop.AtMostOne(p.In) && len(p.In.Cols()) == 0 {
+			// A set-returning function of the left side's columns is called for each of its rows.
+			if v, one := p.In.(*logical.Values); one && len(v.Rows) == 1 {
+				c := *p
+				c.In = j.L
+				if len(on) == 0 {
+					return &c
+				}
+				return &logical.Filter{In: &c, Preds: on}
+			}
+		}
 		if p, ok := r.(*logical.Project); ok && usesAny(p, f) {
 			// Computed columns that use F are computed above the join.
 			l, ok := u.lift(p.In, f)
