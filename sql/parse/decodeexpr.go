@@ -191,6 +191,15 @@ func (d *decoder) unary(n *tast.UnaryOperationExpr) ast.Expr {
 				return &ast.IntLit{P: p, Value: -1 << 63}
 			}
 			return &ast.NumLit{P: p, Text: "-" + lit.Text}
+		// Other constants stay operands, but PostgreSQL moves them to the sign as well.
+		case *ast.StrLit:
+			lit.P = p
+		case *ast.NullLit:
+			lit.P = p
+		case *ast.BoolLit:
+			lit.P = p
+		case *ast.BitLit:
+			lit.P = p
 		}
 		return &ast.Unary{P: p, Op: "-", X: x}
 	}

@@ -82,7 +82,8 @@ func sameRefusal(pg error, weir *sqlerr.Error) error {
 	return nil
 }
 
-// samePlaces compares the positions of column references, parameters and operators.
+// samePlaces compares the positions of column references, parameters, operators and constants that
+// are their operands.
 func samePlaces(tree any, stmts []parse.Stmt) error {
 	want := places(tree, nil)
 	var got []string
@@ -96,6 +97,15 @@ func samePlaces(tree any, stmts []parse.Stmt) error {
 		return fmt.Errorf("positions: PostgreSQL's are\n  %v\nWeir's\n  %v", want, got)
 	}
 	return nil
+}
+
+// literalPlace is constPlace for Weir's tree.
+func literalPlace(e ast.Expr, list []string) []string {
+	switch e.(type) {
+	case *ast.IntLit, *ast.NumLit, *ast.StrLit, *ast.BitLit, *ast.BoolLit, *ast.NullLit:
+		return append(list, fmt.Sprintf("A_Const@%d", e.Position()))
+	}
+	return list
 }
 
 // weirPlaces is places for Weir's tree.
@@ -121,9 +131,9 @@ func weirPlaces(v reflect.Value, list []string) []string {
 		case *ast.Param:
 			return append(list, fmt.Sprintf("ParamRef@%d", e.Pos))
 		case *ast.Binary:
-			list = append(list, fmt.Sprintf("A_Expr@%d", e.Pos))
+			list = literalPlace(e.L, literalPlace(e.R, append(list, fmt.Sprintf("A_Expr@%d", e.Pos))))
 		case *ast.Unary:
-			list = append(list, fmt.Sprintf("A_Expr@%d", e.Pos))
+			list = literalPlace(e.X, append(list, fmt.Sprintf("A_Expr@%d", e.Pos)))
 		case *ast.IsDistinct:
 			list = append(list, fmt.Sprintf("A_Expr@%d", e.Pos))
 		case *ast.Between:

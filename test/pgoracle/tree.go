@@ -135,6 +135,16 @@ func compact(v any) string {
 	return string(b)
 }
 
+// constPlace adds the position of a constant that is an operand.
+func constPlace(v any, list []string) []string {
+	m, _ := v.(map[string]any)
+	if c, ok := m["A_Const"].(map[string]any); ok {
+		loc, _ := c["location"].(float64)
+		list = append(list, fmt.Sprintf("A_Const@%d", int(loc)))
+	}
+	return list
+}
+
 // places lists "kind@position" of the nodes whose positions Weir's tree has too, sorted.
 func places(v any, list []string) []string {
 	switch v := v.(type) {
@@ -144,6 +154,9 @@ func places(v any, list []string) []string {
 			case "ColumnRef", "ParamRef", "A_Expr":
 				m := x.(map[string]any)
 				loc, _ := m["location"].(float64)
+				if m["kind"] == "AEXPR_OP" {
+					list = constPlace(m["lexpr"], constPlace(m["rexpr"], list))
+				}
 				if kind, _ := m["kind"].(string); kind != "AEXPR_NULLIF" && !strings.Contains(fmt.Sprint(m["fields"]), "A_Star") {
 					list = append(list, fmt.Sprintf("%s@%d", k, int(loc)))
 				}
