@@ -17,6 +17,10 @@
 // as one synced Pebble batch. After a crash the newest checkpoint is therefore complete, and the
 // log holds every acknowledged record that came after it.
 //
+// Changes of state tables are written as blobs of about a thousand, not key by key, and a
+// background folder brings them into key order later (blob.go, fold.go, tail.go): a checkpoint
+// is short, and a key that a hundred checkpoints change is written in order once.
+//
 // # How a version is read
 //
 // A version of an arrangement at epoch E is an LSM in small: the base (a Pebble snapshot taken

@@ -22,6 +22,12 @@ import (
 //
 // It rests between batches so that it takes a bounded share of one core, a larger one the more
 // there is to fold. When commits run away from it, they wait.
+//
+// Measured side by side with writing every checkpoint key by key (48-byte entries, a checkpoint a
+// second, two busy cores; CPU a changed key with everything in the background, and the median
+// time of a commit): 200,000 of 1,000,000 keys 1.07 against 1.79 microseconds, 60 against 790 ms;
+// 1,000,000 of 1,000,000 0.80 against 1.30, 230 against 1,630 ms; 20,000 of 100,000 0.52 against
+// 1.01, 10 against 21 ms. About 0.3 of each is the change in memory itself.
 type foldConfig struct {
 	// minEntries is how many changes of a table make a checkpoint write blobs.
 	minEntries int
@@ -31,8 +37,9 @@ type foldConfig struct {
 	// onceBytes bounds what one fold takes, and with it memory.
 	onceBytes int64
 	// Above softBytes of all tables the largest is folded whatever it has, and the folder's share
-	// is four times as large; above hardBytes it has no limit, and commits wait. What is not folded
-	// must be read after a restart before the first Get: about a quarter of a second in 64 MiB.
+	// is four times as large and grows with the square of the excess; above hardBytes commits wait.
+	// What is not folded must be read before the first Get after a restart, which costs 3 to 6
+	// milliseconds a MiB.
 	softBytes, hardBytes int64
 	// batchEntries is how many keys are written between two rests.
 	batchEntries int
@@ -46,7 +53,7 @@ func (f *foldConfig) setDefaults() {
 	if f.minEntries == 0 {
 		*f = foldConfig{
 			minEntries: 512, tableBytes: 64 << 20, tableGroups: 64, onceBytes: 128 << 20,
-			softBytes: 128 << 20, hardBytes: 1 << 30, batchEntries: 8192, share: 0.1, manual: f.manual,
+			softBytes: 128 << 20, hardBytes: 512 << 20, batchEntries: 8192, share: 0.1, manual: f.manual,
 		}
 	}
 }
@@ -123,11 +130,8 @@ var errStopped = fmt.Errorf("folding: %w", ErrClosed)
 // rest pauses after work that took d, so that the folder has its share.
 func (s *Store) rest(d time.Duration) error {
 	share := s.cfg.fold.share
-	switch n := s.tailBytes.Load(); {
-	case n > s.cfg.fold.hardBytes:
-		share = 1
-	case n > s.cfg.fold.softBytes:
-		share = min(1, 4*share)
+	if over := float64(s.tailBytes.Load()) / float64(s.cfg.fold.softBytes); over > 1 {
+		share = min(1, 4*share*over*over)
 	}
 	pause := time.Duration(float64(d) * (1/share - 1))
 	if pause <= 0 {
