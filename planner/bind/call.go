@@ -46,12 +46,12 @@ type srfCall struct {
 }
 
 // call resolves a function by name and applies it to bound arguments.
-func (b *Binder) call(s *scope, name string, args []scalar.Expr, opt fn.CallOptions, pos int) scalar.Expr {
+func (b *Binder) call(name string, args []scalar.Expr, pos int) scalar.Expr {
 	ts := make([]types.Type, len(args))
 	for i, a := range args {
 		ts[i] = a.Type()
 	}
-	res, err := b.cfg.Registry.ResolveFunc(name, ts, opt)
+	res, err := b.cfg.Registry.ResolveFunc(name, ts, fn.CallOptions{})
 	check(err, pos)
 	if res.CastTo {
 		return b.cast(args[0], res.Ret, fn.Explicit, pos)

@@ -102,7 +102,7 @@ func (b *Binder) expr(s *scope, e ast.Expr) scalar.Expr {
 			raise(sqlerr.New(sqlerr.UndefinedObject, e.Pos, "collation \"%s\" for encoding \"UTF8\" does not exist", n))
 		}
 	case *ast.AtTimeZone:
-		return b.call(s, "timezone", []scalar.Expr{b.expr(s, e.Zone), b.expr(s, e.X)}, fn.CallOptions{}, e.Pos)
+		return b.call("timezone", []scalar.Expr{b.expr(s, e.Zone), b.expr(s, e.X)}, e.Pos)
 	case *ast.Func:
 		return b.funcCall(s, e)
 	case *ast.Array:
@@ -135,7 +135,7 @@ func (b *Binder) expr(s *scope, e ast.Expr) scalar.Expr {
 				args = append(args, b.expr(s, x))
 			}
 		}
-		return b.call(s, "overlaps", args, fn.CallOptions{}, e.Pos)
+		return b.call("overlaps", args, e.Pos)
 	}
 	pos := sqlerr.NoPos
 	if e != nil {
@@ -394,7 +394,7 @@ func (b *Binder) like(s *scope, e *ast.Like) scalar.Expr {
 		if e.Escape != nil {
 			args = append(args, b.expr(s, e.Escape))
 		}
-		pat = b.call(s, "similar_to_escape", args, fn.CallOptions{}, e.Pos)
+		pat = b.call("similar_to_escape", args, e.Pos)
 		op := "~"
 		if e.Not {
 			op = "!~"
@@ -402,7 +402,7 @@ func (b *Binder) like(s *scope, e *ast.Like) scalar.Expr {
 		return b.operator(op, x, pat, e.Pos)
 	}
 	if e.Escape != nil {
-		pat = b.call(s, "like_escape", []scalar.Expr{pat, b.expr(s, e.Escape)}, fn.CallOptions{}, e.Pos)
+		pat = b.call("like_escape", []scalar.Expr{pat, b.expr(s, e.Escape)}, e.Pos)
 	}
 	op := "~~"
 	if e.Kind == ast.LikeILike {
@@ -528,13 +528,18 @@ func (b *Binder) subscript(s *scope, e *ast.Subscript) scalar.Expr {
 	if x.Type().Kind != types.Array {
 		fail(sqlerr.DatatypeMismatch, e.Pos, "cannot subscript type %s because it does not support subscripting", x.Type().WithoutMod())
 	}
-	if e.Slice {
-		unsupported(e.Pos, "an array slice")
+	index := func(i ast.Expr) scalar.Expr {
+		if i == nil {
+			return logical.NullConst(types.T(types.Int4))
+		}
+		return b.assignWith(b.expr(s, i), types.T(types.Int4), fn.Assignment, func(types.Type) error {
+			return sqlerr.New(sqlerr.DatatypeMismatch, leftmost(i), "array subscript must have type integer")
+		})
 	}
-	i := b.assignWith(b.expr(s, e.Lo), types.T(types.Int4), fn.Assignment, func(types.Type) error {
-		return sqlerr.New(sqlerr.DatatypeMismatch, e.Lo.Position(), "array subscript must have type integer")
-	})
-	return b.call(s, "array_subscript", []scalar.Expr{x, i}, fn.CallOptions{}, e.Pos)
+	if e.Slice {
+		return b.call("array_slice", []scalar.Expr{x, index(e.Lo), index(e.Hi)}, e.Pos)
+	}
+	return b.call("array_subscript", []scalar.Expr{x, index(e.Lo)}, e.Pos)
 }
 
 func (b *Binder) field(s *scope, e *ast.Field) scalar.Expr {

@@ -48,6 +48,32 @@ func (d *distributor) require(n plan.Node, want plan.Dist) plan.Node {
 	return &exchange{Props: p, in: n}
 }
 
+// ordered makes sure that of the rows with one key the old one goes before the new one comes, for
+// consumers that keep rows by key.
+func (d *distributor) ordered(n plan.Node) plan.Node {
+	if d.par == 1 || !scrambled(n) {
+		return n
+	}
+	p := *n.Properties()
+	return &plan.Consolidate{Props: p, In: n}
+}
+
+// scrambled tells whether rows with one key may come from several actors, in any order within an
+// epoch. Aggregates do not care, and emit the changes of a group from one actor.
+func scrambled(n plan.Node) bool {
+	switch n := n.(type) {
+	case *exchange:
+		p := n.in.Properties()
+		if p.AppendOnly || !p.HasKey {
+			return false
+		}
+		return scrambled(n.in) || p.Dist.Kind != plan.Single && !groupable(p.Dist, p.Key)
+	case *plan.HashAgg, *plan.TopN, *plan.Consolidate:
+		return false
+	}
+	return slices.ContainsFunc(n.Inputs(), scrambled)
+}
+
 // groupable: rows that agree on cols are on one actor already.
 func groupable(have plan.Dist, cols []int) bool {
 	if have.Kind == plan.Single {
@@ -109,16 +135,17 @@ func (d *distributor) node(n plan.Node) plan.Node {
 		} else {
 			n.In = d.require(n.In, hash(n.GroupBy))
 		}
+		n.In = d.ordered(n.In)
 		n.Dist = single
 		if d.par > 1 {
 			n.Dist = hash(n.InDist)
 		}
 	case *plan.Max1Row:
-		n.In = d.require(d.node(n.In), hash(n.GroupBy))
+		n.In = d.ordered(d.require(d.node(n.In), hash(n.GroupBy)))
 		n.Dist = n.In.Properties().Dist
 	case *plan.HashJoin:
-		n.L = d.require(d.node(n.L), hash(n.LeftKeys))
-		n.R = d.require(d.node(n.R), hash(n.RightKeys))
+		n.L = d.ordered(d.require(d.node(n.L), hash(n.LeftKeys)))
+		n.R = d.ordered(d.require(d.node(n.R), hash(n.RightKeys)))
 		n.LeftDist, n.RightDist = n.LeftKeys, n.RightKeys
 		n.Dist = single
 		if d.par > 1 && len(n.LeftKeys) > 0 {
@@ -162,7 +189,7 @@ func (d *distributor) node(n plan.Node) plan.Node {
 			}
 		}
 	case *plan.Materialize:
-		n.In = d.require(d.node(n.In), hash(n.InDist))
+		n.In = d.ordered(d.require(d.node(n.In), hash(n.InDist)))
 		n.Dist = n.In.Properties().Dist
 	case *plan.Sink:
 		n.In = d.node(n.In)
@@ -245,6 +272,8 @@ func (d *distributor) replace(n plan.Node, f func(*exchange) plan.Node) plan.Nod
 	case *plan.TopN:
 		n.In = d.replace(n.In, f)
 	case *plan.Max1Row:
+		n.In = d.replace(n.In, f)
+	case *plan.Consolidate:
 		n.In = d.replace(n.In, f)
 	case *plan.HashJoin:
 		n.L, n.R = d.replace(n.L, f), d.replace(n.R, f)

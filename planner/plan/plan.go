@@ -193,6 +193,13 @@ type (
 		In      Node
 		GroupBy []int
 	}
+	// Consolidate (stream plans) nets the rows of an epoch and passes them at its end, what goes
+	// before what comes. It stands behind an exchange that lets rows of one key come from several
+	// actors: the new row may then arrive before the old one goes.
+	Consolidate struct {
+		Props
+		In Node
+	}
 	// ProjectSet calls set-returning functions for each row and appends their columns, then the row
 	// number within the call from 1 (int8) if Ordinality. Several functions run side by side; the
 	// shorter ones are filled up with NULL. No function row: no output row.
@@ -304,6 +311,7 @@ func (n *Hop) Inputs() []Node         { return []Node{n.In} }
 func (n *UnionAll) Inputs() []Node    { return n.Ins }
 func (n *Values) Inputs() []Node      { return nil }
 func (n *Max1Row) Inputs() []Node     { return []Node{n.In} }
+func (n *Consolidate) Inputs() []Node { return []Node{n.In} }
 func (n *ProjectSet) Inputs() []Node  { return []Node{n.In} }
 func (n *SourceScan) Inputs() []Node  { return nil }
 func (n *TableScan) Inputs() []Node   { return nil }

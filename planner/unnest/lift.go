@@ -52,6 +52,17 @@ func (u *unnester) liftConditions(j *logical.Join, f logical.ColSet) logical.Nod
 			return out
 		}
 	}
+	if p, ok := r.(*logical.Project); ok && j.Kind == logical.Left && len(on) == 0 {
+		// A SELECT without FROM has its one row for each row of the left side.
+		if v, one := p.In.(*logical.Values); one && len(v.Rows) == 1 && len(v.Out) == 0 {
+			out := &logical.Project{In: j.L}
+			for _, c := range j.L.Cols() {
+				out.Exprs = append(out.Exprs, logical.ProjCol{ID: c, Expr: u.m.Ref(c)})
+			}
+			out.Exprs = append(out.Exprs, p.Exprs...)
+			return out
+		}
+	}
 	l, ok := u.lift(r, f)
 	if !ok {
 		return nil
