@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -18,15 +17,9 @@ func regexKey(flags, pat string) string {
 	return flags + "\x00" + pat
 }
 
-// regexEntry is a compiled pattern with what its flags say to the caller.
-type regexEntry struct {
-	*regexp.Regexp
-	global bool
-}
-
 // regexCache compiles patterns for one node. global: the g flag is allowed; name is for its error.
-func regexCache(global bool, name string) func(pat, flags string) (*regexEntry, error) {
-	c := newCache(func(key string) (*regexEntry, error) {
+func regexCache(global bool, name string) func(pat, flags string) (*regex, error) {
+	c := newCache(func(key string) (*regex, error) {
 		flags, pat, ok := strings.Cut(key, "\x00")
 		if !ok {
 			flags, pat = "", key
@@ -35,10 +28,9 @@ func regexCache(global bool, name string) func(pat, flags string) (*regexEntry, 
 		if err != nil {
 			return nil, err
 		}
-		re, err := compileRegex(pat, f)
-		return &regexEntry{re, f.global}, err
+		return compileRegex(pat, f)
 	})
-	return func(pat, flags string) (*regexEntry, error) { return c.get(regexKey(flags, pat)) }
+	return func(pat, flags string) (*regex, error) { return c.get(regexKey(flags, pat)) }
 }
 
 // matchFactory is ~ and its kin.
@@ -66,7 +58,7 @@ func matchFactory(not, fold bool) factory {
 }
 
 // regexFunc makes a kernel that has a cache of patterns.
-func regexFunc(global bool, name string, f func(get func(pat, flags string) (*regexEntry, error), a []types.Datum) (types.Datum, error)) factory {
+func regexFunc(global bool, name string, f func(get func(pat, flags string) (*regex, error), a []types.Datum) (types.Datum, error)) factory {
 	return func(c *compiler, call *scalar.Call, args []node) (node, error) {
 		get := regexCache(global, name+"()")
 		return datums(func(_ *genCall, a []types.Datum) (types.Datum, error) { return f(get, a) })(c, call, args)
@@ -93,14 +85,29 @@ func badParameter(name string, v int64) error {
 	return sqlerr.Newf(sqlerr.InvalidParameterValue, "invalid value for parameter \"%s\": %d", name, v)
 }
 
-// allMatches lists the matches of s from byte offset from on: an empty match moves on by a
-// character, and limit < 0 means all.
-func allMatches(re *regexp.Regexp, s string, from, limit int) [][]int {
+// allMatches lists the matches of s from byte offset from on, at most limit if that is not
+// negative: after an empty match the search goes on a character later.
+func allMatches(re *regex, s string, from, limit int) [][]int {
 	var out [][]int
+	if re.context && from <= len(s) {
+		// Package regexp cannot start in the middle with the text before in view, but lists all
+		// matches; of these it leaves out only empty ones that touch the match before.
+		for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
+			if m[0] >= from && (limit < 0 || len(out) < limit) {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
 	for at := from; at <= len(s) && (limit < 0 || len(out) < limit); {
-		m := matchFrom(re, s, at)
+		m := re.FindStringSubmatchIndex(s[at:])
 		if m == nil {
 			break
+		}
+		for i := range m {
+			if m[i] >= 0 {
+				m[i] += at
+			}
 		}
 		out = append(out, m)
 		switch {
@@ -114,21 +121,6 @@ func allMatches(re *regexp.Regexp, s string, from, limit int) [][]int {
 		}
 	}
 	return out
-}
-
-// matchFrom finds the first match at or after offset at, with anchors meaning the whole of s.
-func matchFrom(re *regexp.Regexp, s string, at int) []int {
-	if at == 0 {
-		return re.FindStringSubmatchIndex(s)
-	}
-	// Package regexp cannot start in the middle with the text before in view, but its list of
-	// all matches can be searched. It differs in where it looks after an empty match only.
-	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
-		if m[0] >= at {
-			return m
-		}
-	}
-	return nil
 }
 
 func groupText(s string, m []int, g int) types.Datum {
@@ -151,7 +143,7 @@ func matchArray(s string, m []int) types.Datum {
 }
 
 // replaceRegex replaces every match from byte offset from on.
-func replaceRegex(re *regexp.Regexp, s, repl string, from int) string {
+func replaceRegex(re *regex, s, repl string, from int) string {
 	var b strings.Builder
 	at := 0
 	for _, m := range allMatches(re, s, from, -1) {
@@ -194,7 +186,7 @@ func expandReplacement(b *strings.Builder, repl, s string, m []int) {
 
 // splitRegex splits as regexp_split_to_array does: empty matches at the ends and next to another
 // match do not count.
-func splitRegex(re *regexp.Regexp, s string) []types.Datum {
+func splitRegex(re *regex, s string) []types.Datum {
 	var out []types.Datum
 	at := 0
 	for _, m := range allMatches(re, s, 0, -1) {
@@ -217,7 +209,7 @@ func addRegexKernels(t table) {
 	text := func(name string, n int, kinds ...string) string {
 		return name + "(" + strings.Join(append([]string{"text", "text"}, kinds...)[:n], ",") + ")"
 	}
-	like := regexFunc(false, "regexp_like", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	like := regexFunc(false, "regexp_like", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		re, err := get(a[1].S, textAt(a, 2))
 		if err != nil {
 			return types.Null, err
@@ -226,7 +218,7 @@ func addRegexKernels(t table) {
 	})
 	t.add("regexp_like(text,text)", like)
 	t.add("regexp_like(text,text,text)", like)
-	match := regexFunc(false, "regexp_match", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	match := regexFunc(false, "regexp_match", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		re, err := get(a[1].S, textAt(a, 2))
 		if err != nil {
 			return types.Null, err
@@ -239,16 +231,16 @@ func addRegexKernels(t table) {
 	})
 	t.add("regexp_match(text,text)", match)
 	t.add("regexp_match(text,text,text)", match)
-	split := regexFunc(false, "regexp_split_to_array", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	split := regexFunc(false, "regexp_split_to_array", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		re, err := get(a[1].S, textAt(a, 2))
 		if err != nil {
 			return types.Null, err
 		}
-		return types.DStr(types.MakeArray(types.Text, splitRegex(re.Regexp, a[0].S))), nil
+		return types.DStr(types.MakeArray(types.Text, splitRegex(re, a[0].S))), nil
 	})
 	t.add("regexp_split_to_array(text,text)", split)
 	t.add("regexp_split_to_array(text,text,text)", split)
-	count := regexFunc(false, "regexp_count", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	count := regexFunc(false, "regexp_count", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		start := intAt(a, 2, 1)
 		if start <= 0 {
 			return types.Null, badParameter("start", start)
@@ -257,12 +249,12 @@ func addRegexKernels(t table) {
 		if err != nil {
 			return types.Null, err
 		}
-		return types.DInt(int64(len(allMatches(re.Regexp, a[0].S, startOffset(a[0].S, start), -1)))), nil
+		return types.DInt(int64(len(allMatches(re, a[0].S, startOffset(a[0].S, start), -1)))), nil
 	})
 	for n := 2; n <= 4; n++ {
 		t.add(text("regexp_count", n, "int4", "text"), count)
 	}
-	instr := regexFunc(false, "regexp_instr", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	instr := regexFunc(false, "regexp_instr", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		m, err := nthMatch(get, a, textAt(a, 5), intAt(a, 6, 0), func() error {
 			if o := intAt(a, 4, 0); o != 0 && o != 1 {
 				return badParameter("endoption", o)
@@ -281,7 +273,7 @@ func addRegexKernels(t table) {
 	for n := 2; n <= 7; n++ {
 		t.add(text("regexp_instr", n, "int4", "int4", "int4", "text", "int4"), instr)
 	}
-	sub := regexFunc(false, "regexp_substr", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	sub := regexFunc(false, "regexp_substr", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		m, err := nthMatch(get, a, textAt(a, 4), intAt(a, 5, 0), func() error { return nil })
 		if m == nil || err != nil {
 			return types.Null, err
@@ -295,10 +287,10 @@ func addRegexKernels(t table) {
 	for n := 2; n <= 6; n++ {
 		t.add(text("regexp_substr", n, "int4", "int4", "text", "int4"), sub)
 	}
-	t.add("substring(text,text)", regexFunc(false, "substring", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	t.add("substring(text,text)", regexFunc(false, "substring", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		return substringRegex(get, a[0].S, a[1].S)
 	}))
-	t.add("substring(text,text,text)", regexFunc(false, "substring", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	t.add("substring(text,text,text)", regexFunc(false, "substring", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		pat, err := similarToRegex(a[1].S, a[2].S)
 		if err != nil {
 			return types.Null, err
@@ -321,7 +313,7 @@ func addRegexKernels(t table) {
 	}))
 }
 
-func substringRegex(get func(string, string) (*regexEntry, error), s, pat string) (types.Datum, error) {
+func substringRegex(get func(string, string) (*regex, error), s, pat string) (types.Datum, error) {
 	re, err := get(pat, "")
 	if err != nil {
 		return types.Null, err
@@ -346,7 +338,7 @@ func startOffset(s string, start int64) int {
 
 // nthMatch is the match that regexp_instr and regexp_substr mean by their arguments (string,
 // pattern, start, N), nil if there is none.
-func nthMatch(get func(string, string) (*regexEntry, error), a []types.Datum, flags string, group int64, check func() error) ([]int, error) {
+func nthMatch(get func(string, string) (*regex, error), a []types.Datum, flags string, group int64, check func() error) ([]int, error) {
 	start, nth := intAt(a, 2, 1), intAt(a, 3, 1)
 	if start <= 0 {
 		return nil, badParameter("start", start)
@@ -364,7 +356,7 @@ func nthMatch(get func(string, string) (*regexEntry, error), a []types.Datum, fl
 	if err != nil {
 		return nil, err
 	}
-	ms := allMatches(re.Regexp, a[0].S, startOffset(a[0].S, start), int(nth))
+	ms := allMatches(re, a[0].S, startOffset(a[0].S, start), int(nth))
 	if int64(len(ms)) < nth {
 		return nil, nil
 	}
@@ -380,7 +372,7 @@ func groupOf(m []int, subexpr int64) int {
 }
 
 func addReplaceKernels(t table) {
-	flagged := regexFunc(true, "regexp_replace", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	flagged := regexFunc(true, "regexp_replace", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		flags := textAt(a, 3)
 		if flags != "" && isDigitByte(flags[0]) {
 			return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "invalid regular expression option: \"%s\"", firstChar(flags)).
@@ -391,13 +383,13 @@ func addReplaceKernels(t table) {
 			return types.Null, err
 		}
 		if re.global {
-			return types.DStr(replaceRegex(re.Regexp, a[0].S, a[2].S, 0)), nil
+			return types.DStr(replaceRegex(re, a[0].S, a[2].S, 0)), nil
 		}
-		return types.DStr(replaceNth(re.Regexp, a[0].S, a[2].S, 0, 1)), nil
+		return types.DStr(replaceNth(re, a[0].S, a[2].S, 0, 1)), nil
 	})
 	t.add("regexp_replace(text,text,text)", flagged)
 	t.add("regexp_replace(text,text,text,text)", flagged)
-	numbered := regexFunc(true, "regexp_replace", func(get func(string, string) (*regexEntry, error), a []types.Datum) (types.Datum, error) {
+	numbered := regexFunc(true, "regexp_replace", func(get func(string, string) (*regex, error), a []types.Datum) (types.Datum, error) {
 		start, nth := intAt(a, 3, 1), intAt(a, 4, 1)
 		if start <= 0 {
 			return types.Null, badParameter("start", start)
@@ -414,9 +406,9 @@ func addReplaceKernels(t table) {
 		}
 		from := startOffset(a[0].S, start)
 		if nth == 0 {
-			return types.DStr(replaceRegex(re.Regexp, a[0].S, a[2].S, from)), nil
+			return types.DStr(replaceRegex(re, a[0].S, a[2].S, from)), nil
 		}
-		return types.DStr(replaceNth(re.Regexp, a[0].S, a[2].S, from, nth)), nil
+		return types.DStr(replaceNth(re, a[0].S, a[2].S, from, nth)), nil
 	})
 	t.add("regexp_replace(text,text,text,int4)", numbered)
 	t.add("regexp_replace(text,text,text,int4,int4)", numbered)
@@ -424,7 +416,7 @@ func addReplaceKernels(t table) {
 }
 
 // replaceNth replaces the nth match only.
-func replaceNth(re *regexp.Regexp, s, repl string, from int, nth int64) string {
+func replaceNth(re *regex, s, repl string, from int, nth int64) string {
 	ms := allMatches(re, s, from, int(nth))
 	if int64(len(ms)) < nth {
 		return s

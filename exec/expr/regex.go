@@ -84,8 +84,18 @@ func regexError(what string) error {
 	return sqlerr.Newf(sqlerr.InvalidRegularExpression, "invalid regular expression: %s", what)
 }
 
+// regex is a compiled pattern.
+type regex struct {
+	*regexp.Regexp
+	// context: a match depends on the text before it (anchors, word boundaries), so that a search cannot
+	// simply start in the middle of a string.
+	context bool
+	// global is the g flag, for the caller.
+	global bool
+}
+
 // compileRegex translates and compiles a pattern.
-func compileRegex(pat string, f regexFlags) (*regexp.Regexp, error) {
+func compileRegex(pat string, f regexFlags) (*regex, error) {
 	if rest, ok := strings.CutPrefix(pat, "***="); ok {
 		pat, f.literal = rest, true
 	} else if rest, ok := strings.CutPrefix(pat, "***:"); ok {
@@ -94,7 +104,7 @@ func compileRegex(pat string, f regexFlags) (*regexp.Regexp, error) {
 		return nil, regexError("quantifier operand invalid")
 	}
 	var b strings.Builder
-	lazy := false
+	lazy, context := false, false
 	if f.literal {
 		b.WriteString(regexp.QuoteMeta(pat))
 	} else {
@@ -118,7 +128,7 @@ func compileRegex(pat string, f regexFlags) (*regexp.Regexp, error) {
 			return nil, err
 		}
 		b.WriteString(tr.out.String())
-		lazy = tr.lazy
+		lazy, context = tr.lazy, tr.context
 	}
 	prefix := "(?"
 	if f.fold {
@@ -141,7 +151,7 @@ func compileRegex(pat string, f regexFlags) (*regexp.Regexp, error) {
 	if !lazy {
 		re.Longest()
 	}
-	return re, nil
+	return &regex{re, context, f.global}, nil
 }
 
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
@@ -179,6 +189,8 @@ type regexTranslator struct {
 	out   strings.Builder
 	lazy  bool
 	depth int
+	// context: see regex.
+	context bool
 }
 
 // Bodies of bracket expressions for the class escapes and named classes.
@@ -206,6 +218,7 @@ func (t *regexTranslator) run() error {
 		case '[':
 			if strings.HasPrefix(t.in[t.at:], "[[:<:]]") || strings.HasPrefix(t.in[t.at:], "[[:>:]]") {
 				t.out.WriteString(`\b`)
+				t.context = true
 				t.at += 7
 				atom = false
 				continue
@@ -249,6 +262,7 @@ func (t *regexTranslator) run() error {
 			t.out.WriteByte(c)
 			atom = true
 		case '|', '^':
+			t.context = t.context || c == '^'
 			t.out.WriteByte(c)
 			atom = false
 		case '$':
@@ -365,12 +379,15 @@ func (t *regexTranslator) escape() (bool, error) {
 		t.out.WriteString("[^" + classBodies[escapeClass[c|0x20]] + "]")
 		return true, nil
 	case 'm', 'M', 'y':
+		t.context = true
 		t.out.WriteString(`\b`)
 		return false, nil
 	case 'Y':
+		t.context = true
 		t.out.WriteString(`\B`)
 		return false, nil
 	case 'A':
+		t.context = true
 		t.out.WriteString(`\A`)
 		return false, nil
 	case 'Z':
@@ -534,71 +551,4 @@ func (t *regexTranslator) setChar(r rune) {
 		}
 	}
 	t.out.WriteRune(r)
-}
-
-// similarToRegex translates a SIMILAR TO pattern; esc is the escape character, "" for none.
-func similarToRegex(pat, esc string) (string, error) {
-	if esc != "" && utf8.RuneCountInString(esc) != 1 {
-		return "", errEscapeString()
-	}
-	var b strings.Builder
-	b.WriteString("^(?:")
-	inSet, after, parts := false, 0, 0
-	for rest := pat; rest != ""; {
-		_, n := utf8.DecodeRuneInString(rest)
-		c := rest[:n]
-		rest = rest[n:]
-		switch {
-		case esc != "" && c == esc:
-			if rest == "" {
-				continue
-			}
-			_, n := utf8.DecodeRuneInString(rest)
-			c = rest[:n]
-			rest = rest[n:]
-			if c == `"` && !inSet {
-				// An escaped quote separates the part that SUBSTRING wants.
-				switch parts {
-				case 0:
-					b.WriteString("){1,1}?(")
-				case 1:
-					b.WriteString("){1,1}(?:")
-				default:
-					return "", sqlerr.Newf(sqlerr.InvalidUseOfEscapeCharacter,
-						"SQL regular expression may not contain more than two escape-double-quote separators")
-				}
-				parts++
-				continue
-			}
-			b.WriteByte('\\')
-			b.WriteString(c)
-		case inSet:
-			if c == `\` {
-				b.WriteByte('\\')
-			}
-			b.WriteString(c)
-			if c == "]" && after > 1 {
-				inSet = false
-			}
-			if c != "^" || after != 1 {
-				after = 2
-			}
-		case c == "[":
-			b.WriteString(c)
-			inSet, after = true, 1
-		case c == "%":
-			b.WriteString(".*")
-		case c == "_":
-			b.WriteString(".")
-		case c == "(":
-			b.WriteString("(?:")
-		case c == `\` || c == "." || c == "^" || c == "$":
-			b.WriteByte('\\')
-			b.WriteString(c)
-		default:
-			b.WriteString(c)
-		}
-	}
-	b.WriteString(")$")
-	return b.String(), nil
 }
