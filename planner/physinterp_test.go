@@ -164,6 +164,8 @@ func (pi *physInterp) run(n plan.Node) ([]row, error) {
 		return pi.topN(n.In, nil, nil, n.Limit, n.Offset, false, false, ins[0])
 	case *plan.Sort:
 		return pi.topN(n.In, nil, n.OrderBy, nil, nil, false, false, ins[0])
+	case *plan.Consolidate:
+		return ins[0], nil
 	case *plan.Max1Row:
 		seen := map[string]bool{}
 		for _, r := range ins[0] {

@@ -316,6 +316,8 @@ func (w *explainer) describe(n Node) (string, []string) {
 			add("Per: %s", names(n.GroupBy, in()))
 		}
 		return "Assert Single Row", d
+	case *Consolidate:
+		return "Consolidate", d
 	case *ProjectSet:
 		ss := make([]string, len(n.Funcs))
 		for i, f := range n.Funcs {

@@ -114,6 +114,10 @@ func (v Params) node(n Node) Node {
 		c := *n
 		c.In = v.node(n.In)
 		return &c
+	case *Consolidate:
+		c := *n
+		c.In = v.node(n.In)
+		return &c
 	case *UnionAll:
 		c := *n
 		c.Ins = make([]Node, len(n.Ins))
