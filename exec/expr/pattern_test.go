@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/weirdb/weir/sql/types"
 )
 
 // naiveLike is LIKE by its definition.
@@ -99,4 +101,36 @@ func FuzzRegex(f *testing.F) {
 			_ = err.Error()
 		}
 	})
+}
+
+func TestRegexpTable(t *testing.T) {
+	show := func(name, s, pat, flags string) string {
+		rows, err := RegexpTable(name)(s, pat, flags)
+		if err != nil {
+			return err.Error()
+		}
+		var out []string
+		for _, d := range rows {
+			ty := types.T(types.Text)
+			if name == "regexp_matches" {
+				ty = types.ArrayOf(types.Text)
+			}
+			out = append(out, types.Format(ty, d, nil))
+		}
+		return strings.Join(out, " ")
+	}
+	for _, c := range [][5]string{
+		{"regexp_matches", "foobarbequebazilbarfbonk", "(b[^b]+)(b[^b]+)", "g", "{bar,beque} {bazil,barf}"},
+		{"regexp_matches", "abcabc", "b.", "", "{bc}"},
+		{"regexp_matches", "abc", "x", "g", ""},
+		{"regexp_split_to_table", "a, b,c", `,\s*`, "", "a b c"},
+		{"regexp_split_to_table", "abc", ",", "g", `regexp_split_to_table() does not support the "global" option (SQLSTATE 22023)`},
+	} {
+		if got := show(c[0], c[1], c[2], c[3]); got != c[4] {
+			t.Errorf("%s(%q, %q, %q) = %s, want %s", c[0], c[1], c[2], c[3], got, c[4])
+		}
+	}
+	if RegexpTable("unnest") != nil {
+		t.Error("unnest is not a function of regular expressions")
+	}
 }
