@@ -81,24 +81,14 @@ func (s *Sort) Barrier(bar exec.Barrier) error {
 // netRows adds up the diffs of equal rows and drops those that cancel out; the others stay in the
 // order of their first arrival.
 func netRows(c *vec.Chunk) (*vec.Chunk, error) {
-	n := c.Len()
-	store := newRowStore(c.Types())
-	idx := newKeyIndex(store, len(c.Cols))
-	idx.exact = true
-	ents := make([]uint32, n)
-	idx.findOrAdd(c.Cols, vec.HashRows(c.Cols, n, nil), ents)
-	net := make([]int64, store.n)
-	for i, e := range ents {
-		net[e] += c.Diff(i)
-	}
+	first, net := netChanges(c)
 	out := vec.NewChunk(c.Types(), 0)
-	for i, e := range ents {
-		switch d := net[e]; {
+	for k, i := range first {
+		switch d := net[k]; {
 		case d < 0:
-			return nil, fmt.Errorf("row (%s): %w", vec.FormatRow(c, i), ErrNegativeMultiplicity)
+			return nil, fmt.Errorf("row (%s): %w", vec.FormatRow(c, int(i)), ErrNegativeMultiplicity)
 		case d > 0:
-			out.AppendFromDiff(c, i, d)
-			net[e] = 0
+			out.AppendFromDiff(c, int(i), d)
 		}
 	}
 	return out, nil

@@ -56,6 +56,8 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		return op.NewUnionAll(cfg)
 	case *plan.Max1Row:
 		return op.NewMax1Row(op.Max1RowConfig{In: in(0), GroupBy: n.GroupBy})
+	case *plan.Consolidate:
+		return op.NewConsolidate(op.ConsolidateConfig{In: in(0)})
 	case *plan.ProjectSet:
 		cfg := op.ProjectSetConfig{In: in(0), Ordinality: n.Ordinality}
 		for _, f := range n.Funcs {
