@@ -53,13 +53,7 @@ func (u *unnester) liftConditions(j *logical.Join, f logical.ColSet) logical.Nod
 		}
 	}
 	if p, ok := r.(*logical.Project); ok && j.Kind == logical.Left && len(on) == 0 {
-		// A SELECT without FROM has its one row for each row of the left side.
-		if v, one := p.In.(*logical.Values); one && len(v.Rows) == 1 && len(v.Out) == 0 {
-			out := &logical.Project{In: j.L}
-			for _, c := range j.L.Cols() {
-				out.Exprs = append(out.Exprs, logical.ProjCol{ID: c, Expr: u.m.Ref(c)})
-			}
-			out.Exprs = append(out.Exprs, p.Exprs...)
+		if out := u.overEachRow(j.L, p); out != nil {
 			return out
 		}
 	}
@@ -68,6 +62,28 @@ func (u *unnester) liftConditions(j *logical.Join, f logical.ColSet) logical.Nod
 		return nil
 	}
 	return &logical.Join{Kind: j.Kind, L: j.L, R: l.node, On: append(append([]scalar.Expr(nil), on...), l.preds...)}
+}
+
+// overEachRow computes a SELECT without FROM for each row of l; nil if p is not one.
+func (u *unnester) overEachRow(l logical.Node, p *logical.Project) logical.Node {
+	var in logical.Node
+	switch x := p.In.(type) {
+	case *logical.Values:
+		if len(x.Rows) == 1 && len(x.Out) == 0 {
+			in = l
+		}
+	case *logical.Project:
+		in = u.overEachRow(l, x)
+	}
+	if in == nil {
+		return nil
+	}
+	out := &logical.Project{In: in}
+	for _, c := range l.Cols() {
+		out.Exprs = append(out.Exprs, logical.ProjCol{ID: c, Expr: u.m.Ref(c)})
+	}
+	out.Exprs = append(out.Exprs, p.Exprs...)
+	return out
 }
 
 // usesAny tells whether an expression of n itself uses f.
