@@ -125,6 +125,21 @@ func newWorld(t testing.TB, cfg worldConfig) *world {
 	return w
 }
 
+// newWorldWithClock has no table and no sources yet.
+func newWorldWithClock(t testing.TB, clock checkpoint.Clock) *world {
+	w := &world{t: t, fs: storage.MemFS(), failure: make(chan Failure, 1), rows: map[int64][2]int64{}}
+	var err error
+	w.store, err = storage.Open(storage.Config{Dir: "db", FS: w.fs})
+	w.must(err)
+	w.rt = NewRuntime(context.Background(), Config{
+		Store: w.store, Logger: slog.New(slog.DiscardHandler), Clock: clock, Failed: func(f Failure) { w.failure <- f },
+		Checkpoint: checkpoint.Config{BarrierInterval: time.Hour, CheckpointInterval: time.Hour},
+	})
+	w.rt.Start(checkpoint.Events{})
+	t.Cleanup(w.stop)
+	return w
+}
+
 // start opens the store and starts everything that the catalog has.
 func (w *world) start() {
 	w.t.Helper()
