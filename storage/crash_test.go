@@ -272,9 +272,12 @@ func TestCrashAtEverySyncPoint(t *testing.T) {
 // directory, and of one that recovers a checkpoint and log records.
 func TestCrashDuringOpen(t *testing.T) {
 	disk := vfs.NewCrashableMem()
+	var mu sync.Mutex // the engine writes from goroutines of its own, too
 	var clones []*vfs.MemFS
 	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			mu.Lock()
+			defer mu.Unlock()
 			for percent := range 4 {
 				seed := int64(len(clones))
 				clones = append(clones, disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 33 * percent, RNG: crashRNG(seed)}))
@@ -284,6 +287,9 @@ func TestCrashDuringOpen(t *testing.T) {
 	}))
 	check := func(what string, epoch Epoch, recs ...string) {
 		t.Helper()
+		mu.Lock()
+		clones := slices.Clone(clones)
+		mu.Unlock()
 		if len(clones) < 40 {
 			t.Fatalf("%s: only %d crashes", what, len(clones))
 		}
@@ -307,7 +313,6 @@ func TestCrashDuringOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("first open", 0)
-	clones = nil
 	mustSubmit(t, s.Log(), true, "a", "b", "c")
 	a := s.Arrangement(1)
 	a.Apply([]Change{{Key: []byte("k"), Value: []byte("v")}})
@@ -316,7 +321,9 @@ func TestCrashDuringOpen(t *testing.T) {
 	if err := s.Commit(context.Background(), Commit{Epoch: 1, LogPos: 2}); err != nil {
 		t.Fatal(err)
 	}
+	mu.Lock()
 	clones = nil
+	mu.Unlock()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -115,6 +115,16 @@ func TestRetainDeletesWhatNothingRefersTo(t *testing.T) {
 		fill(t, s, id, Epoch(id), 10)
 	}
 	fill(t, s, ^TableID(0), 5, 10)
+	h, err := s.StateTable(105)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range 20 { // enough for a blob
+		h.Put([]byte{byte(k)}, []byte("v"))
+	}
+	if err := s.Commit(context.Background(), Commit{Epoch: 10, Deltas: []*Delta{h.Seal()}}); err != nil {
+		t.Fatal(err)
+	}
 	mustClose(t, s)
 	s = testStore(t, fs)
 	if err := s.Retain(func(id TableID) bool { return id == 2 || id == 3 }); err != nil {
@@ -132,8 +142,10 @@ func TestRetainDeletesWhatNothingRefersTo(t *testing.T) {
 				t.Errorf("table %d has %d rows, want %d", id, got, want)
 			}
 		}
-		if st, err := s.StateTable(4); err != nil || !st.Empty() {
-			t.Errorf("table 4 is not empty: %v", err)
+		for _, id := range []TableID{4, 105} {
+			if st, err := s.StateTable(id); err != nil || !st.Empty() {
+				t.Errorf("table %d is not empty: %v", id, err)
+			}
 		}
 	}
 	check()
