@@ -40,10 +40,13 @@ func classRelations() []relation {
 			objoid oid!, classoid oid!, objsubid int4!, description text!`, rows: descriptionRows},
 		{schema: pgCatalog, name: "pg_depend", oid: 2608, cols: `
 			classid oid!, objid oid!, objsubid int4!, refclassid oid!, refobjid oid!, refobjsubid int4!,
-			deptype char!`},
+			deptype char!`, rows: dependRows},
 		{schema: pgCatalog, name: "pg_inherits", oid: 2611, cols: `
 			inhrelid oid!, inhparent oid!, inhseqno int4!, inhdetachpending bool!`},
 		{schema: pgCatalog, name: "pg_am", oid: 2601, cols: `
 			oid oid!, amname name!, amhandler regproc!, amtype char!`, rows: amRows},
+		{schema: pgCatalog, name: "pg_rewrite", oid: 2618, cols: `
+			oid oid!, rulename name!, ev_class oid!, ev_type char!, ev_enabled char!, is_instead bool!,
+			ev_qual text!, ev_action text!`, rows: rewriteRows},
 	}
 }

@@ -1,7 +1,12 @@
 package syscat
 
 import (
+	"math"
+	"strconv"
+
+	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/parse"
 	"github.com/weirdb/weir/sql/types"
 )
 
@@ -38,7 +43,7 @@ func classRows(c *content) {
 			file = x.oid
 		}
 		replident := 'n'
-		if x.kind == kindTable || x.kind == kindMatView {
+		if (x.kind == kindTable || x.kind == kindMatView) && !isSystemSchema(x.schema) {
 			replident = 'd'
 		}
 		var checks int
@@ -96,7 +101,46 @@ func (e *Env) defaultText(x *object, a attribute) string {
 		}
 		return "nextval(" + quoteLiteral(e.qualified(seq)) + "::regclass)"
 	}
-	return a.Default
+	return defaultAsPostgres(a.Default, a.Type)
+}
+
+// defaultAsPostgres writes a default the way PostgreSQL does, where programs that read defaults depend on
+// it: a string has its type behind it, and so has a negative number.
+func defaultAsPostgres(text string, t types.Type) string {
+	e, err := parse.ParseExpr(text)
+	if err != nil {
+		return text
+	}
+	switch e := e.(type) {
+	case *ast.StrLit:
+		switch {
+		case t.Kind == types.Char:
+			return quoteLiteral(e.Value) + "::bpchar"
+		case t.Kind == types.Bool || t.Kind.IsInteger():
+			if d, err := types.ParseText(t, e.Value, nil); err == nil && (d.I >= 0 || t.Kind == types.Bool) {
+				if t.Kind == types.Bool {
+					return strconv.FormatBool(d.Bool())
+				}
+				return strconv.FormatInt(d.I, 10)
+			}
+		}
+		return quoteLiteral(e.Value) + "::" + formatType(t)
+	case *ast.Unary:
+		if e.Op != "-" {
+			break
+		}
+		switch x := e.X.(type) {
+		case *ast.IntLit:
+			typ := "integer"
+			if x.Value > math.MaxInt32 {
+				typ = "bigint"
+			}
+			return "'-" + strconv.FormatInt(x.Value, 10) + "'::" + typ
+		case *ast.NumLit:
+			return "(-" + x.Text + ")"
+		}
+	}
+	return text
 }
 
 func attrdefRows(c *content) {
@@ -186,6 +230,57 @@ func descriptionRows(c *content) {
 			if a.comment != "" {
 				c.add(x.oid, class, a.num, a.comment)
 			}
+		}
+	}
+}
+
+// rewriteID is the oid of a view's rule, which stands for its query in pg_depend.
+func rewriteID(view catalog.ID) catalog.ID { return derivedBase | view<<derivedShift }
+
+func rewriteRows(c *content) {
+	c.columns("oid", "rulename", "ev_class", "ev_type", "ev_enabled", "is_instead", "ev_qual", "ev_action")
+	for _, x := range c.env.objects().list {
+		if x.kind == kindView || x.kind == kindMatView {
+			c.add(rewriteID(x.oid), "_RETURN", x.oid, '1', 'O', true, "<>", "<>")
+		}
+	}
+}
+
+// dependRows says what hangs on what: sequences, defaults and indexes on their tables, views on what they
+// read.
+func dependRows(c *content) {
+	class := func(name string) catalog.ID { return c.sys.byName[[2]string{pgCatalog, name}].rel.ID }
+	rewrite, con, attrdef := class("pg_rewrite"), class("pg_constraint"), class("pg_attrdef")
+	c.columns("classid", "objid", "objsubid", "refclassid", "refobjid", "refobjsubid", "deptype")
+	for _, x := range c.env.objects().list {
+		switch {
+		case x.sequence > 0:
+			kind := 'a'
+			if x.rel.Columns[x.sequence-1].Identity != "" {
+				kind = 'i'
+			}
+			c.add(classID, x.oid, 0, classID, x.rel.ID, x.sequence, kind)
+		case x.index != nil && x.index.constraint:
+			c.add(classID, x.oid, 0, con, x.oid, 0, 'i')
+		case x.index != nil:
+			for _, k := range x.index.key {
+				c.add(classID, x.oid, 0, classID, x.rel.ID, k, 'a')
+			}
+		case x.kind == kindView || x.kind == kindMatView:
+			c.add(rewrite, rewriteID(x.oid), 0, classID, x.oid, 0, 'i')
+			for _, d := range x.rel.DependsOn {
+				c.add(rewrite, rewriteID(x.oid), 0, classID, d, 0, 'n')
+			}
+		}
+		for _, a := range x.cols {
+			if hasDefault(x, a) {
+				c.add(attrdef, defaultID(x.oid, a.num), 0, classID, x.oid, a.num, 'a')
+			}
+		}
+	}
+	for _, n := range c.env.objects().constraints {
+		for _, k := range n.cols {
+			c.add(con, n.oid, 0, classID, n.rel.oid, k, 'a')
 		}
 	}
 }

@@ -17,9 +17,6 @@ pg_catalog pg_conversion 2607 oid oid!, conname name!, connamespace oid!, conown
 pg_catalog pg_cursors view name text, statement text, is_holdable bool, is_binary bool, is_scrollable bool, creation_time timestamptz
 pg_catalog pg_default_acl 826 oid oid!, defaclrole oid!, defaclnamespace oid!, defaclobjtype char!, defaclacl text[]!
 pg_catalog pg_event_trigger 3466 oid oid!, evtname name!, evtevent name!, evtowner oid!, evtfoid oid!, evtenabled char!, evttags text[]
-pg_catalog pg_foreign_data_wrapper 2328 oid oid!, fdwname name!, fdwowner oid!, fdwhandler oid!, fdwvalidator oid!, fdwacl text[], fdwoptions text[]
-pg_catalog pg_foreign_server 1417 oid oid!, srvname name!, srvowner oid!, srvfdw oid!, srvtype text, srvversion text, srvacl text[], srvoptions text[]
-pg_catalog pg_foreign_table 3118 ftrelid oid!, ftserver oid!, ftoptions text[]
 pg_catalog pg_init_privs 3394 objoid oid!, classoid oid!, objsubid int4!, privtype char!, initprivs text[]!
 pg_catalog pg_largeobject 2613 loid oid!, pageno int4!, data bytea!
 pg_catalog pg_largeobject_metadata 2995 oid oid!, lomowner oid!, lomacl text[]
@@ -37,7 +34,6 @@ pg_catalog pg_publication_tables view pubname name, schemaname name, tablename n
 pg_catalog pg_replication_origin 6000 roident oid!, roname text!
 pg_catalog pg_replication_origin_status view local_id oid, external_id text, remote_lsn text, local_lsn text
 pg_catalog pg_replication_slots view slot_name name, plugin name, slot_type text, datoid oid, database name, temporary bool, active bool, active_pid int4, xmin oid, catalog_xmin oid, restart_lsn text, confirmed_flush_lsn text, wal_status text, safe_wal_size int8, two_phase bool
-pg_catalog pg_rewrite 2618 oid oid!, rulename name!, ev_class oid!, ev_type char!, ev_enabled char!, is_instead bool!, ev_qual text!, ev_action text!
 pg_catalog pg_rules view schemaname name, tablename name, rulename name, definition text
 pg_catalog pg_seclabel 3596 objoid oid!, classoid oid!, objsubid int4!, provider text!, label text!
 pg_catalog pg_seclabels view objoid oid, classoid oid, objsubid int4, objtype text, objnamespace oid, objname text, provider text, label text

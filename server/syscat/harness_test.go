@@ -2,6 +2,7 @@ package syscat_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/weirdb/weir/server/build"
 	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/parse"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
@@ -279,4 +281,46 @@ func shop() *catalog.Catalog {
 		c.Put(r)
 	}
 	return c
+}
+
+const regclass = types.Regclass
+
+// argumentsFor makes some lists of arguments for a function.
+func argumentsFor(f *fn.Func) [][]types.Datum {
+	ints := []int64{0, 1, 16385, 1259, -1, 1 << 40}
+	texts := []string{"", "orders", "nosuch.x", `"`, "a.b.c.d"}
+	var out [][]types.Datum
+	for i := range 6 {
+		var args []types.Datum
+		for _, t := range f.Args {
+			switch {
+			case t.Kind == types.Array:
+				args = append(args, types.DStr(types.MakeArray(t.Elem, []types.Datum{{}})))
+			case t.Phys() == types.PhysStr:
+				args = append(args, types.DStr(texts[i%len(texts)]))
+			default:
+				args = append(args, types.DInt(ints[i%len(ints)]))
+			}
+		}
+		out = append(out, args)
+	}
+	if !f.Strict {
+		out = append(out, make([]types.Datum, len(f.Args)))
+	}
+	return out
+}
+
+// callFunc calls a function; errors that a user should see are none.
+func callFunc(env *syscat.Env, f *fn.Func, args []types.Datum) error {
+	var err error
+	if f.Kind == fn.Table {
+		_, err = env.CatalogRows(f, f.Args, args)
+	} else {
+		_, err = env.CallCatalog(f, f.Args, args)
+	}
+	var e *sqlerr.Error
+	if errors.As(err, &e) {
+		return nil
+	}
+	return err
 }

@@ -60,8 +60,8 @@ func theSystem() *system {
 func makeSystem() *system {
 	s := &system{byName: map[[2]string]*relation{}, byID: map[catalog.ID]*relation{}}
 	for _, group := range [][]relation{
-		classRelations(), typeRelations(), databaseRelations(), viewRelations(), infoRelations(), weirRelations(),
-		emptyRelations(),
+		classRelations(), typeRelations(), databaseRelations(), viewRelations(), infoRelations(), foreignRelations(),
+		weirRelations(), emptyRelations(),
 	} {
 		for i := range group {
 			s.add(&group[i])
