@@ -20,6 +20,7 @@ import (
 	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/server/table"
+	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
@@ -287,13 +288,18 @@ func (s *session) zone() *time.Location {
 
 // execEnv is what expressions of a statement depend on.
 func (s *session) execEnv(t *tx) *exec.Env {
-	return &exec.Env{Location: s.zone(), Now: t.start, User: s.user, Database: Database, Objects: s.sysEnv(t)}
+	sys := s.sysEnv(t)
+	return &exec.Env{
+		Location: s.zone(), Now: t.start, User: s.user, Database: Database, SearchPath: sys.SearchPath, Names: sys, Objects: sys,
+	}
 }
 
 // sysEnv is what system relations and catalog functions depend on.
 func (s *session) sysEnv(t *tx) *syscat.Env {
+	cat := t.inc.Catalog()
+	path := slices.DeleteFunc(s.vars.searchPath(s.user), func(n string) bool { return !cat.HasSchema(n) })
 	return &syscat.Env{
-		Catalog: t.inc.Catalog(), User: s.user, Database: Database, SearchPath: s.vars.searchPath(s.user), PID: s.pid,
+		Catalog: cat, User: s.user, Database: Database, SearchPath: path, PID: s.pid,
 		Settings: func(name string) string { return s.vars.get(strings.ToLower(name)) },
 		AllSettings: func() []syscat.Setting {
 			var out []syscat.Setting
@@ -302,6 +308,10 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 				out = append(out, syscat.Setting{Name: d.name, Value: s.vars.get(key), Default: d.def, Help: d.help, Fixed: d.fixed})
 			}
 			return out
+		},
+		SetSetting: func(name, value string, local bool) (string, error) {
+			_, err := s.set(t, &ast.Set{Name: name, Values: []string{value}, Local: local})
+			return s.vars.get(strings.ToLower(name)), err
 		},
 	}
 }
