@@ -44,6 +44,12 @@ func (a *arena) add(s string) ref {
 	return ref{a.cur, uint32(off), uint32(n)}
 }
 
+// addBytes copies b.
+func (a *arena) addBytes(b []byte) ref { return a.add(unsafe.String(unsafe.SliceData(b), len(b))) }
+
+// bytesOf shows the bytes of s, which must not be changed.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
 func (a *arena) newPage(n int) {
 	if len(a.pages) > 0 && a.pages[a.cur].live == 0 {
 		a.drop(a.cur)

@@ -446,6 +446,8 @@ type gen struct {
 	appendOnly []bool
 	live       [][][]types.Datum
 	nextKey    int64
+	// invert lets the new row of an update come before the old one goes.
+	invert bool
 }
 
 func (g *gen) row(port int) []types.Datum {
@@ -497,10 +499,11 @@ func (g *gen) epochs(n, perEpoch int) [][]testRow {
 						row[k] = randomDatum(g.r, g.in[p][k])
 					}
 				}
-				rows = append(rows, testRow{p, old, -1}, testRow{p, row, 1})
-			}
-			for _, r := range rows[max(0, len(rows)-2):] {
-				_ = r
+				if g.invert {
+					rows = append(rows, testRow{p, row, 1}, testRow{p, old, -1})
+				} else {
+					rows = append(rows, testRow{p, old, -1}, testRow{p, row, 1})
+				}
 			}
 			// Apply what was added to the live rows.
 			added := rows[len(rows)-1:]

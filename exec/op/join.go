@@ -90,6 +90,7 @@ type HashJoin struct {
 	sel     []int32
 	skip    []bool
 	matches []int64 // per row of the chunk, with a residual
+	settled int     // rows of the chunk that settle has seen
 
 	// What is to be emitted: rows of the chunk (or -1) with rows of the other side (or none).
 	oRow  []int32
@@ -464,6 +465,7 @@ func (j *HashJoin) joinResidual(port int, s, o *joinSide, c *vec.Chunk) error {
 	for range n {
 		j.matches = append(j.matches, 0)
 	}
+	j.settled = 0
 	for i, e := range j.ents {
 		if e == none || j.skipped(i) {
 			continue
@@ -483,14 +485,19 @@ func (j *HashJoin) joinResidual(port int, s, o *joinSide, c *vec.Chunk) error {
 	if err := j.evalPairs(port, o, c); err != nil {
 		return err
 	}
+	return j.settle(port, s, c, n)
+}
+
+// settle emits the rows of the chunk before row upto that show without a match or, semi, because of
+// one. Their pairs have all been evaluated. It keeps what concerns a row together: were the rows without a
+// match to come last, the new row of a key could come before its old one goes.
+func (j *HashJoin) settle(port int, s *joinSide, c *vec.Chunk, upto int) error {
 	if !s.outer {
 		return nil
 	}
-	for i := range n {
-		if j.skipped(i) {
-			continue
-		}
-		if (j.matches[i] > 0) == (j.cfg.Kind == Semi) {
+	for ; j.settled < upto; j.settled++ {
+		i := j.settled
+		if !j.skipped(i) && (j.matches[i] > 0) == (j.cfg.Kind == Semi) {
 			if err := j.out1(port, c, int32(i), none, c.Diff(i)); err != nil {
 				return err
 			}
@@ -518,13 +525,17 @@ func (j *HashJoin) evalPairs(port int, o *joinSide, c *vec.Chunk) error {
 		}
 	}
 	j.pairs.SetLen(len(j.pRow))
-	var err error
-	if j.passed, err = j.residual.EvalFilter(&j.evalCtx, j.pairs, nil, j.passed[:0]); err != nil {
+	passed, err := j.residual.EvalFilter(&j.evalCtx, j.pairs, nil, j.passed[:0])
+	if err != nil {
 		return err
 	}
+	j.passed = passed
 	emitPairs := j.cfg.Kind != Semi && j.cfg.Kind != Anti
-	for _, p := range j.passed {
+	for _, p := range passed {
 		i, r := j.pRow[p], j.pOth[p]
+		if err := j.settle(port, j.sides[port], c, int(i)); err != nil {
+			return err
+		}
 		d, m := c.Diff(int(i)), o.multiplicity(r)
 		j.matches[i] += m
 		begins, ends := false, false
@@ -724,12 +735,13 @@ func (j *HashJoin) negative(c *vec.Chunk, i int) error {
 // appendRows is apply for a chunk that only inserts, column by column.
 func (j *HashJoin) appendRows(port int, s *joinSide, c *vec.Chunk) {
 	rows, ids := j.sel[:0], j.pOth[:0]
+	s.reserve(len(j.ents))
 	for i, e := range j.ents {
 		if e == none {
 			continue
 		}
 		rec := j.recs.at(e)
-		r := s.alloc(e, &rec.head[port])
+		r := s.link(e, &rec.head[port])
 		if s.numbered {
 			s.count(e, rec, port)
 		}

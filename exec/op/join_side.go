@@ -102,29 +102,47 @@ func (s *joinSide) open(st exec.StateTable) {
 
 // alloc makes a row and links it in front of its chain; its columns must be put next.
 func (s *joinSide) alloc(e uint32, head *uint32) uint32 {
-	r := s.store.alloc()
-	n := s.store.n
-	s.next.ensure(n)
-	s.ent.ensure(n)
+	s.reserve(1)
+	return s.link(e, head)
+}
+
+// reserve makes room for n calls of link.
+func (s *joinSide) reserve(n int) {
+	s.store.reserve(n)
+	top := s.store.n + uint32(n)
+	s.next.ensure(top)
+	s.ent.ensure(top)
+	if !s.numbered {
+		s.flags.ensure(top)
+	}
+	if !s.appendOnly {
+		s.prev.ensure(top)
+	}
+	if s.multiset {
+		s.mult.ensure(top)
+	}
+	if s.useDeg {
+		s.deg.ensure(top)
+	}
+}
+
+func (s *joinSide) link(e uint32, head *uint32) uint32 {
+	r := s.store.take()
 	*s.next.at(r) = *head
 	*s.ent.at(r) = e
 	if !s.numbered {
-		s.flags.ensure(n)
 		*s.flags.at(r) = 0
 	}
 	if !s.appendOnly {
-		s.prev.ensure(n)
 		*s.prev.at(r) = 0
 		if *head != 0 {
 			*s.prev.at(*head - 1) = r + 1
 		}
 	}
 	if s.multiset {
-		s.mult.ensure(n)
 		*s.mult.at(r) = 1
 	}
 	if s.useDeg {
-		s.deg.ensure(n)
 		*s.deg.at(r) = 0
 	}
 	*head = r + 1

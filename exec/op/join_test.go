@@ -157,6 +157,7 @@ func TestHashJoinEqualsFromScratch(t *testing.T) {
 				}
 				for seed := range seeds {
 					g := &gen{r: rand.New(rand.NewSource(seed)), in: ot.in, keyed: tc.keyed[:], appendOnly: tc.appendOnly[:]}
+					g.invert = seed%3 == 2
 					epochs := g.epochs(8, per)
 					ot.check(t, seed, epochs, func(p [][][]types.Datum) [][]types.Datum { return naiveJoin(cfg, p[0], p[1], residual) }, nil)
 				}

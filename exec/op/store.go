@@ -11,8 +11,10 @@ import (
 // Entries that are freed are given out again, the last one first.
 type rowStore struct {
 	cols []storeCol
-	// n is the number of entries ever given out; those not live are in free.
+	// n is the number of entries ever given out; those not live are in free. The pages have room
+	// for room entries.
 	n     uint32
+	room  uint32
 	free  []uint32
 	live  bitset
 	arena arena
@@ -75,6 +77,27 @@ func (s *rowStore) count() int { return int(s.n) - len(s.free) }
 
 // alloc gives a free entry; its columns must be put next.
 func (s *rowStore) alloc() uint32 {
+	if len(s.free) == 0 {
+		s.reserve(1)
+	}
+	return s.take()
+}
+
+// reserve makes room for n calls of take.
+func (s *rowStore) reserve(n int) {
+	top := s.n + uint32(n)
+	if top <= s.room {
+		return
+	}
+	s.room = top
+	s.live.ensure(top)
+	for i := range s.cols {
+		s.cols[i].ensure(top)
+	}
+}
+
+// take is alloc after reserve.
+func (s *rowStore) take() uint32 {
 	if k := len(s.free); k > 0 {
 		e := s.free[k-1]
 		s.free = s.free[:k-1]
@@ -83,11 +106,7 @@ func (s *rowStore) alloc() uint32 {
 	}
 	e := s.n
 	s.n++
-	s.live.ensure(s.n)
 	s.live.set(e)
-	for i := range s.cols {
-		s.cols[i].ensure(s.n)
-	}
 	return e
 }
 
@@ -151,7 +170,7 @@ func (c *storeCol) isNull(e uint32) bool { return c.hasNulls && c.nulls.get(e) }
 func (s *rowStore) setNull(c *storeCol, e uint32) {
 	if !c.hasNulls {
 		c.hasNulls = true
-		c.nulls.ensure(s.n)
+		c.nulls.ensure(s.room)
 	}
 	c.nulls.set(e)
 }

@@ -330,7 +330,7 @@ func (t *TopN) change(g *topGroup, e uint32, c *vec.Chunk, i int) error {
 	t.rows.release(r)
 	it := &g.rows.blocks[k][at]
 	if d > 0 && t.cfg.RowKey != nil {
-		return fmt.Errorf("top-n: row (%s) is there already", vec.FormatRow(c, i))
+		t.replace(g, it, c, i)
 	}
 	if it.n+d < 0 {
 		return fmt.Errorf("top-n: row (%s): %w", vec.FormatRow(c, i), ErrNegativeMultiplicity)
@@ -344,6 +344,23 @@ func (t *TopN) change(g *topGroup, e uint32, c *vec.Chunk, i int) error {
 	}
 	t.bury(g, it.v, it.n)
 	return nil
+}
+
+// replace gives an item the columns of row i of c: the new row of a key has come before its old one goes. The
+// item then counts twice until it does.
+func (t *TopN) replace(g *topGroup, it *msItem[topRow], c *vec.Chunk, i int) {
+	old := it.v.row
+	r := t.rows.alloc()
+	t.flags.ensure(t.rows.n)
+	t.groupOf.ensure(t.rows.n)
+	for k, v := range c.Cols {
+		t.rows.put(k, r, v, i)
+	}
+	*t.flags.at(r) = *t.flags.at(old) & rowStored
+	*t.groupOf.at(r) = *t.groupOf.at(old)
+	*t.flags.at(old) = 0
+	it.v.row = r
+	t.graves = append(t.graves, old)
 }
 
 // bury takes n times row out of g, which is all there is of it.

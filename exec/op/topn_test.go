@@ -98,6 +98,7 @@ func TestTopNEqualsFromScratch(t *testing.T) {
 					}
 					for seed := range int64(4) {
 						g := &gen{r: rand.New(rand.NewSource(seed)), in: ot.in, keyed: []bool{keyed}, appendOnly: []bool{cfg.AppendOnlyIn}}
+						g.invert = seed%2 == 1
 						epochs := g.epochs(7, 14)
 						ot.check(t, seed, epochs, func(p [][][]types.Datum) [][]types.Datum { return naiveTopN(cfg, p[0]) }, nil)
 					}
