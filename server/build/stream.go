@@ -210,6 +210,7 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 	case *plan.Materialize:
 		out.Op, err = op.NewMaterialize(op.MaterializeConfig{
 			In: n.In.Properties().Types(), Key: sortKeys(n.Key), Target: fb.b.Writer(i),
+			AppendOnlyIn: n.In.Properties().AppendOnly,
 		})
 	case *plan.Sink:
 		var w exec.SinkWriter
