@@ -94,6 +94,10 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
 
+	if size > maxCommit {
+		return sqlerr.Newf(sqlerr.ProgramLimitExceeded, "checkpoint %d has %d bytes, the limit is %d", c.Epoch, size, int64(maxCommit))
+	}
+
 	b := s.db.NewBatchWithSize(int(size) + 1024)
 	defer b.Close()
 	for i, f := range frozen {
@@ -139,6 +143,9 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	s.log.truncate(info.LogPos)
 	return nil
 }
+
+// maxCommit bounds the bytes of a checkpoint; Pebble's batches end at 4 GiB.
+const maxCommit = 3 << 30
 
 func writeMeta(b *pebble.Batch, meta []MetaOp, drops []TableID, info CheckpointInfo) error {
 	for _, m := range meta {

@@ -13,8 +13,9 @@ import (
 
 // TestFolderWorksBesideItsOwners: operators change, read and scan their keys of shared tables
 // while checkpoints are written and folded in the background, and commits that run ahead wait.
+// A crash at any time leaves what the last checkpoint had, folded or not.
 func TestFolderWorksBesideItsOwners(t *testing.T) {
-	fs := vfs.NewMem()
+	fs := vfs.NewCrashableMem()
 	cfg := testConfig(fs)
 	cfg.fold.manual, cfg.fold.hardBytes, cfg.fold.softBytes = false, 3000, 1000
 	s, err := Open(cfg)
@@ -78,6 +79,17 @@ func TestFolderWorksBesideItsOwners(t *testing.T) {
 		}
 		if n := s.Metrics().UnfoldedBytes; n > 3000+3000 {
 			t.Fatalf("%d bytes are not folded", n)
+		}
+		if e%3 == 0 {
+			crash := testStore(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(e*7) % 101, RNG: crashRNG(int64(e))}))
+			for i := range handles {
+				h, err := crash.StateTable(TableID(1 + i/2))
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(i, h)
+			}
+			mustClose(t, crash)
 		}
 	}
 	mustClose(t, s)
