@@ -101,10 +101,3 @@ func pickTypes(ts []types.Type, cols []int) []types.Type {
 	}
 	return out
 }
-
-func iota32(dst []int32, n int) []int32 {
-	for len(dst) < n {
-		dst = append(dst, int32(len(dst)))
-	}
-	return dst[:n]
-}

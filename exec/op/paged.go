@@ -62,14 +62,6 @@ func (p *paged[T]) rec(i uint32) []T {
 	return p.pages[i>>pageBits][at : at+p.w : at+p.w]
 }
 
-// count is the number of entries that exist.
-func (p *paged[T]) count() int {
-	if len(p.pages) == 0 {
-		return 0
-	}
-	return ((len(p.pages)-1)*pageSize*p.width() + len(p.pages[len(p.pages)-1])) / p.width()
-}
-
 // bitset is a paged set of entries.
 type bitset struct{ words paged[uint64] }
 

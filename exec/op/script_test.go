@@ -364,6 +364,9 @@ func (s *script) configure(name, input string) error {
 	case "max_1_row":
 		cfg := Max1RowConfig{In: in, GroupBy: c.cols("group")}
 		s.make = func() (exec.Operator, error) { return NewMax1Row(cfg) }
+	case "consolidate":
+		cfg := ConsolidateConfig{In: in}
+		s.make = func() (exec.Operator, error) { return NewConsolidate(cfg) }
 	case "sort":
 		cfg := SortConfig{In: in, OrderBy: c.order("order")}
 		s.make = func() (exec.Operator, error) { return NewSort(cfg) }
