@@ -228,6 +228,9 @@ func Lookup(c catalog.Reader, path []string, n ast.Name) (*catalog.Relation, err
 		if r := c.Relation(schema, name); r != nil {
 			return r, nil
 		}
+		if len(n.Parts) == 3 {
+			return nil, sqlerr.New(sqlerr.FeatureNotSupported, n.Pos, "cross-database references are not implemented: \"%s\"", dotted(n.Parts))
+		}
 		return nil, sqlerr.New(sqlerr.UndefinedTable, n.Pos, "relation \"%s.%s\" does not exist", schema, name)
 	}
 	return nil, sqlerr.New(sqlerr.SyntaxError, n.Pos, "improper relation name (too many dotted names)")

@@ -52,6 +52,12 @@ func (b *Binder) call(name string, args []scalar.Expr, pos int) scalar.Expr {
 		ts[i] = a.Type()
 	}
 	res, err := b.cfg.Registry.ResolveFunc(name, ts, fn.CallOptions{})
+	if e := sqlError(err); e != nil {
+		// What a special syntax calls is named in full.
+		c := *e
+		c.Message = strings.Replace(e.Message, "function "+name, "function pg_catalog."+name, 1)
+		err = &c
+	}
 	check(err, pos)
 	if res.CastTo {
 		return b.cast(args[0], res.Ret, fn.Explicit, pos)
@@ -63,6 +69,9 @@ func (b *Binder) call(name string, args []scalar.Expr, pos int) scalar.Expr {
 func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	name := f.Name.Parts[len(f.Name.Parts)-1]
 	if len(f.Name.Parts) > 1 && f.Name.Parts[len(f.Name.Parts)-2] != functionSchema(name) {
+		if schema := f.Name.Parts[len(f.Name.Parts)-2]; !b.cfg.Catalog.HasSchema(schema) {
+			fail(sqlerr.InvalidSchemaName, f.Pos, "schema \"%s\" does not exist", schema)
+		}
 		fail(sqlerr.UndefinedFunction, f.Pos, "function %s does not exist", dotted(f.Name.Parts))
 	}
 	if name == "grouping" && len(f.Args) > 0 && f.Over == nil {
@@ -195,6 +204,9 @@ func levelOf(s *scope, cols logical.ColSet) *scope {
 }
 
 func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution, args []scalar.Expr) scalar.Expr {
+	if len(args) == 0 && !f.Star && res.Fn.Direct < 0 {
+		fail(sqlerr.WrongObjectType, f.Pos, "%s(*) must be used to call a parameterless aggregate function", name)
+	}
 	if f.WithinGroup != nil && res.Fn.Direct < 0 {
 		fail(sqlerr.WrongObjectType, f.Pos, "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", name)
 	}

@@ -208,9 +208,14 @@ func (b *Binder) assignTo(rel *catalog.Relation, i int, x scalar.Expr, pos int) 
 // setClause binds one item of SET. A row subquery is joined to *node.
 func (b *Binder) setClause(s *scope, rel *catalog.Relation, set ast.SetClause, node *logical.Node) []plan.Assign {
 	value := func(t ast.ColumnTarget, e ast.Expr) plan.Assign {
+		_, isDefault := e.(*ast.Default)
+		var x scalar.Expr
+		if !isDefault {
+			x = b.expr(s, e)
+		}
 		i := b.targetColumn(rel, t)
 		c := rel.Columns[i]
-		if _, ok := e.(*ast.Default); ok {
+		if isDefault {
 			if autoColumn(c) {
 				unsupported(e.Position(), "SET ... = DEFAULT of a serial or identity column")
 			}
@@ -223,7 +228,7 @@ func (b *Binder) setClause(s *scope, rel *catalog.Relation, set ast.SetClause, n
 			}
 			raise(sqlerr.New(generatedAlways, sqlerr.NoPos, "column \"%s\" can only be updated to DEFAULT", c.Name).WithDetail(detail, c.Name))
 		}
-		return plan.Assign{Col: i, Expr: b.assignTo(rel, i, b.expr(s, e), leftmost(e))}
+		return plan.Assign{Col: i, Expr: b.assignTo(rel, i, x, leftmost(e))}
 	}
 	if len(set.Columns) == 1 {
 		if _, row := set.Value.(*ast.Row); !row {
@@ -243,9 +248,14 @@ func (b *Binder) setClause(s *scope, rel *catalog.Relation, set ast.SetClause, n
 		if node == nil {
 			unsupported(v.Pos, "a subquery in ON CONFLICT DO UPDATE")
 		}
-		sub := b.subQuery(s, v.Query, v.Pos)
+		sub := b.query(s, v.Query)
 		if len(sub.Cols) != len(set.Columns) {
 			fail(sqlerr.SyntaxError, v.Pos, "number of columns does not match number of values")
+		}
+		for k, t := range set.Columns {
+			if i := b.targetColumn(rel, t); b.Meta.Type(sub.Cols[k].ID).Kind == types.Unknown {
+				sub.Node = b.retype(sub.Node, sub.Cols[k].ID, rel.Columns[i].Type)
+			}
 		}
 		*node = &logical.Join{Kind: logical.Left, L: *node, R: &logical.Max1Row{In: sub.Node}}
 		for k, t := range set.Columns {

@@ -552,20 +552,24 @@ func (b *Binder) field(s *scope, e *ast.Field) scalar.Expr {
 
 // rowCompare compares two row expressions.
 func (b *Binder) rowCompare(s *scope, op string, l, r *ast.Row, pos int) scalar.Expr {
-	if len(l.Elems) != len(r.Elems) {
-		fail(sqlerr.SyntaxError, pos, "unequal number of entries in row expressions")
+	return b.rowOp(op, b.exprs(s, l.Elems), b.exprs(s, r.Elems), pos)
+}
+
+func (b *Binder) exprs(s *scope, es []ast.Expr) []scalar.Expr {
+	out := make([]scalar.Expr, len(es))
+	for i, e := range es {
+		out[i] = b.expr(s, e)
 	}
-	if len(l.Elems) == 0 {
-		fail(sqlerr.FeatureNotSupported, pos, "cannot compare rows of zero length")
-	}
-	ls, rs := make([]scalar.Expr, len(l.Elems)), make([]scalar.Expr, len(l.Elems))
-	for i := range l.Elems {
-		ls[i], rs[i] = b.expr(s, l.Elems[i]), b.expr(s, r.Elems[i])
-	}
-	return b.rowOp(op, ls, rs, pos)
+	return out
 }
 
 func (b *Binder) rowOp(op string, ls, rs []scalar.Expr, pos int) scalar.Expr {
+	if len(ls) != len(rs) {
+		fail(sqlerr.SyntaxError, pos, "unequal number of entries in row expressions")
+	}
+	if len(ls) == 0 {
+		fail(sqlerr.FeatureNotSupported, pos, "cannot compare rows of zero length")
+	}
 	if len(ls) == 1 {
 		return b.operator(op, ls[0], rs[0], pos)
 	}

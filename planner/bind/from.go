@@ -192,15 +192,17 @@ func (b *Binder) with(s *scope, w *ast.With) {
 			}
 		}
 	}
+	for i, c := range w.CTEs {
+		for _, o := range w.CTEs[:i] {
+			if o.Name == c.Name {
+				fail(sqlerr.DuplicateAlias, c.Pos, "WITH query name \"%s\" specified more than once", c.Name)
+			}
+		}
+	}
 	for _, c := range w.CTEs {
 		sel, ok := c.Query.(*ast.Select)
 		if !ok {
 			unsupported(c.Pos, "a data-modifying statement in WITH")
-		}
-		for _, o := range s.ctes {
-			if o.name == c.Name {
-				fail(sqlerr.DuplicateAlias, c.Pos, "WITH query name \"%s\" specified more than once", c.Name)
-			}
 		}
 		at := &scope{parent: s.parent, ctes: append([]*cte(nil), s.ctes...), q: &queryState{}}
 		d := &cte{name: c.Name, query: sel, columns: c.Columns, at: at, pos: c.Pos}

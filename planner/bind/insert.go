@@ -17,6 +17,11 @@ func (b *Binder) insert(st *ast.Insert) *DML {
 	b.with(s, st.With)
 	outer := &scope{ctes: s.ctes, q: &queryState{}}
 	rel := b.target(st.Table, "insert into")
+	if st.Alias != "" {
+		outer.invisible = []*relItem{b.relColumns(rel, st.Alias)}
+	} else {
+		outer.invisible = []*relItem{b.relColumns(rel, rel.Name)}
+	}
 	var cols []int
 	given := map[int]bool{}
 	for _, t := range st.Columns {
@@ -173,6 +178,14 @@ func (b *Binder) insertValues(outer *scope, rel *catalog.Relation, v *ast.Values
 				pos = r[0].Position()
 			}
 			fail(sqlerr.SyntaxError, pos, "VALUES lists must all be the same length")
+		}
+		if len(r) > len(cols) || explicit && len(r) < len(cols) {
+			// A mistake inside comes first.
+			for _, e := range r {
+				if _, ok := e.(*ast.Default); !ok {
+					b.expr(s, e)
+				}
+			}
 		}
 		if len(r) > len(cols) {
 			fail(sqlerr.SyntaxError, r[len(cols)].Position(), "INSERT has more expressions than target columns")

@@ -270,13 +270,13 @@ func (b *Binder) missingColumn(s *scope, rel, name string, pos int) error {
 	best := maxDistance + 1
 	var first, second *match
 	tooMany := false
-	consider := func(r *relItem, penalty int, visible bool) {
+	consider := func(r *relItem, penalty int) {
 		for _, c := range r.cols {
 			if c.hidden || penalty > best {
 				continue
 			}
 			d := levenshtein(name, c.name)
-			if d > len(c.name)/2 {
+			if d > len(name)/2 {
 				continue
 			}
 			d += penalty
@@ -293,15 +293,15 @@ func (b *Binder) missingColumn(s *scope, rel, name string, pos int) error {
 		}
 	}
 	for at := s; at != nil; at = at.parent {
-		for _, r := range at.rels {
+		for _, r := range append(at.invisible[:len(at.invisible):len(at.invisible)], at.rels...) {
 			penalty := 0
 			if rel != "" {
 				penalty = min(levenshtein(rel, r.name), maxDistance+1)
 			}
-			consider(r, penalty, true)
+			consider(r, penalty)
 		}
 		for _, r := range at.invisible {
-			if _, n := r.find(name); n > 0 {
+			if _, n := r.find(name); n > 0 && (rel == "" || r.name == rel) {
 				return e.WithHint("There is a column named \"%s\" in table \"%s\", but it cannot be referenced from this part of the query.", name, r.name)
 			}
 		}
