@@ -39,6 +39,7 @@ func Logical() []Rule {
 		{"max-join", MaxJoin},
 		{"window-max-join", WindowMaxJoin},
 		{"distinct", Distinct},
+		{"panes", Panes},
 		{"join-order", JoinOrder},
 		{"push-down", PushDown},
 		{"fold", Fold},
