@@ -34,6 +34,8 @@ var (
 type gen struct {
 	r *rand.Rand
 	n int
+	// window: window functions may be used where an expression is made.
+	window bool
 }
 
 // genScope is what can be referred to: own columns, and those of outer queries.
@@ -68,6 +70,9 @@ func (g *gen) expr(s genScope, depth int) string {
 		return fmt.Sprintf("(%s + %s)", g.col(s), g.col(s))
 	case k == 10:
 		return fmt.Sprintf("coalesce(%s, %d)", g.col(s), g.r.Intn(3))
+	case k == 11 && depth > 0 && g.window && len(s.own) > 0:
+		return fmt.Sprintf("%s OVER (%s)", g.one("count(*)", "sum("+g.own(s)+")", "max("+g.own(s)+")", "count("+g.own(s)+") FILTER (WHERE "+g.own(s)+" > 1)"),
+			g.one("", "PARTITION BY "+g.own(s), "PARTITION BY "+g.own(s)+", "+g.own(s)))
 	case k == 11 && depth > 0:
 		return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END", g.pred(s, depth-1), g.col(s), g.col(s))
 	case depth > 0:
@@ -77,6 +82,8 @@ func (g *gen) expr(s genScope, depth int) string {
 }
 
 func (g *gen) scalarQuery(s genScope, depth int) string {
+	defer func(w bool) { g.window = w }(g.window)
+	g.window = false
 	from, in := g.from(s, depth)
 	w := g.where(in, depth)
 	switch g.r.Intn(4) {
@@ -109,6 +116,8 @@ func (g *gen) agg(s genScope) string {
 func (g *gen) cmp() string { return g.one("=", "=", "=", "<>", "<", ">=") }
 
 func (g *gen) pred(s genScope, depth int) string {
+	defer func(w bool) { g.window = w }(g.window)
+	g.window = false
 	k := g.r.Intn(18)
 	if depth <= 0 && k > 9 {
 		k = g.r.Intn(6)
@@ -226,7 +235,9 @@ func (g *gen) query(s genScope, depth, n int) string {
 		}
 	default:
 		for i := 0; i < n; i++ {
-			list = append(list, g.expr(in, depth-1))
+			g.window = true
+			list = append(list, g.expr(in, max(depth-1, g.r.Intn(2))))
+			g.window = false
 		}
 	}
 	sel := "SELECT "

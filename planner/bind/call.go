@@ -36,6 +36,9 @@ type windowCall struct {
 	partition []scalar.Expr
 	order     []orderExpr
 	pos       int
+	// aggregate: the function is an aggregate over the whole partition; with filter the last of args
+	// is its FILTER condition.
+	aggregate, filter bool
 }
 
 // srfCall is a set-returning function in a select list.
@@ -113,8 +116,7 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	switch res.Fn.Kind {
 	case fn.Aggregate:
 		if f.Over != nil {
-			b.windowPlace(s, f)
-			unsupported(f.Pos, "the aggregate "+name+" as a window function")
+			return b.windowAggregate(s, f, name, res, args)
 		}
 		return b.aggregate(s, f, name, res, args)
 	case fn.Window:
@@ -368,8 +370,42 @@ func (b *Binder) window(s *scope, f *ast.Func, res fn.Resolution, args []scalar.
 	return b.Meta.RefAt(w.id, f.Pos)
 }
 
+// windowAggregate binds an aggregate over the whole partition of a row.
+func (b *Binder) windowAggregate(s *scope, f *ast.Func, name string, res fn.Resolution, args []scalar.Expr) scalar.Expr {
+	b.windowPlace(s, f)
+	switch {
+	case f.Distinct:
+		fail(sqlerr.FeatureNotSupported, f.Pos, "DISTINCT is not implemented for window functions")
+	case len(f.OrderBy) > 0:
+		fail(sqlerr.FeatureNotSupported, f.Pos, "aggregate ORDER BY is not implemented for window functions")
+	case res.Fn.Direct >= 0:
+		fail(sqlerr.FeatureNotSupported, f.Pos, "OVER is not supported for ordered-set aggregate %s", name)
+	case len(args) == 0 && !f.Star:
+		fail(sqlerr.WrongObjectType, f.Pos, "%s(*) must be used to call a parameterless aggregate function", name)
+	}
+	spec := b.windowSpec(s, f.Over)
+	if len(spec.OrderBy) > 0 || spec.Frame != nil {
+		unsupported(f.Pos, "the aggregate "+name+" over a window with ORDER BY or a frame")
+	}
+	w := &windowCall{fn: res.Fn, args: args, pos: f.Pos, aggregate: true, filter: f.Filter != nil}
+	old := s.q.target
+	s.q.target = false
+	if f.Filter != nil {
+		w.args = append(w.args, b.boolExpr(s, f.Filter, "FILTER"))
+	}
+	for _, e := range spec.PartitionBy {
+		x := b.resolve(b.expr(s, e))
+		b.needEquality(x.Type(), leftmost(e))
+		w.partition = append(w.partition, x)
+	}
+	s.q.target = old
+	w.id = b.Meta.New(name, res.Ret)
+	s.q.windows = append(s.q.windows, w)
+	return b.Meta.RefAt(w.id, f.Pos)
+}
+
 func sameWindow(a, b *windowCall) bool {
-	if a.fn != b.fn || len(a.args)+len(b.args) > 0 || len(a.partition) != len(b.partition) || len(a.order) != len(b.order) {
+	if a.fn != b.fn || len(a.args)+len(b.args) > 0 || a.aggregate || b.aggregate || len(a.partition) != len(b.partition) || len(a.order) != len(b.order) {
 		return false
 	}
 	for i := range a.partition {
@@ -415,6 +451,26 @@ func (b *Binder) windowSpec(s *scope, w *ast.WindowSpec) ast.WindowSpec {
 	return ast.WindowSpec{}
 }
 
+// partitionAggregate joins the rows with the aggregates of their partitions.
+func (b *Binder) partitionAggregate(w *logical.Window, filter bool) logical.Node {
+	in, ren := logical.Renumber(b.Meta, w.In)
+	call := logical.AggCol{ID: w.Out, Fn: w.Fn}
+	for _, a := range w.Args {
+		call.Args = append(call.Args, ren(a))
+	}
+	if filter {
+		call.Filter = call.Args[len(call.Args)-1]
+		call.Args = call.Args[:len(call.Args)-1]
+	}
+	agg := &logical.Agg{In: in, Aggs: []logical.AggCol{call}}
+	join := &logical.Join{Kind: logical.Inner, L: w.In, R: agg}
+	for _, k := range w.Partition {
+		agg.Keys = append(agg.Keys, ren(k))
+		join.On = append(join.On, logical.NotDistinct(b.Meta.Ref(k), b.Meta.Ref(ren(k))))
+	}
+	return join
+}
+
 // applyWindows computes the window functions.
 func (b *Binder) applyWindows(s *scope, n logical.Node, targets []target) logical.Node {
 	for _, w := range s.q.windows {
@@ -450,6 +506,10 @@ func (b *Binder) applyWindows(s *scope, n logical.Node, targets []target) logica
 		win.In = n
 		if computed {
 			win.In = &logical.Project{In: n, Exprs: pre}
+		}
+		if w.aggregate {
+			n = b.partitionAggregate(win, w.filter)
+			continue
 		}
 		n = win
 	}
