@@ -610,7 +610,10 @@ func (t *TopN) checkpoint() {
 		piece := rows[:n]
 		t.eachKey(piece, func(i int, key []byte) {
 			t.val = vec.EncodeRow(t.val[:0], t.rowBuf.Cols, i)
-			_, m := t.recs.at(*t.groupOf.at(piece[i])).rows.count(t.topRow(t.rowBuf, i, piece[i]), t.cmp)
+			m := int64(1)
+			if t.cfg.RowKey == nil {
+				_, m = t.recs.at(*t.groupOf.at(piece[i])).rows.count(t.topRow(t.rowBuf, i, piece[i]), t.cmp)
+			}
 			t.val = binary.AppendVarint(t.val, m)
 			t.st.Put(key, t.val)
 		})
