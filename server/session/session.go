@@ -21,6 +21,7 @@ import (
 	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
@@ -297,7 +298,7 @@ func (s *session) execEnv(t *tx) *exec.Env {
 // sysEnv is what system relations and catalog functions depend on.
 func (s *session) sysEnv(t *tx) *syscat.Env {
 	cat := t.inc.Catalog()
-	path := slices.DeleteFunc(s.vars.searchPath(s.user), func(n string) bool { return !cat.HasSchema(n) })
+	path := slices.DeleteFunc(s.vars.searchPath(s.user), func(n string) bool { return !syscat.WithSystem(cat).HasSchema(n) })
 	return &syscat.Env{
 		Catalog: cat, User: s.user, Database: Database, SearchPath: path, PID: s.pid,
 		Settings: func(name string) string { return s.vars.get(strings.ToLower(name)) },
@@ -308,6 +309,15 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 				out = append(out, syscat.Setting{Name: d.name, Value: s.vars.get(key), Default: d.def, Help: d.help, Fixed: d.fixed})
 			}
 			return out
+		},
+		State: func(rel *catalog.Relation) syscat.State {
+			st := syscat.State{RowErrors: t.inc.RowErrors(rel.ID).Count}
+			if err := t.inc.StalledError(rel); err != nil {
+				st.Stopped, st.Problem = true, sqlerr.From(err).Message
+			} else if err := t.inc.Problem(rel.ID); err != nil {
+				st.Problem = sqlerr.From(err).Message
+			}
+			return st
 		},
 		SetSetting: func(name, value string, local bool) (string, error) {
 			_, err := s.set(t, &ast.Set{Name: name, Values: []string{value}, Local: local})

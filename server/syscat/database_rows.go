@@ -86,10 +86,11 @@ func activityRows(c *content) {
 func weirRelations() []relation {
 	return []relation{
 		{schema: pgCatalog, name: "weir_jobs", view: true, cols: `
-			id oid, schema name, name name, kind text, owner name, parallelism int4, query text`, rows: jobRows},
+			id oid, schema name, name name, kind text, owner name, parallelism int4, state text, problem text,
+			row_errors int8, query text`, rows: jobRows},
 		{schema: pgCatalog, name: "weir_sources", view: true, cols: `
 			id oid, schema name, name name, kind text, connector text, format text, encode text, splits int4,
-			append_only bool, options text[]`, rows: sourceRows},
+			append_only bool, state text, problem text, options text[]`, rows: sourceRows},
 		{schema: pgCatalog, name: "weir_sinks", view: true, cols: `
 			id oid, schema name, name name, connector text, format text, encode text, options text[], query text`, rows: sinkRows},
 		{schema: pgCatalog, name: "weir_dependencies", view: true, cols: `
@@ -103,13 +104,27 @@ func weirRelations() []relation {
 
 // jobRows lists what runs: materialized views, sinks, and tables that a connector fills.
 func jobRows(c *content) {
-	c.columns("id", "schema", "name", "kind", "owner", "parallelism", "query")
+	c.columns("id", "schema", "name", "kind", "owner", "parallelism", "state", "problem", "row_errors", "query")
 	for _, r := range c.cat.Sorted() {
 		switch {
 		case r.Kind == catalog.MatView, r.Kind == catalog.Sink, r.Kind == catalog.Table && r.HasConnector():
-			c.add(r.ID, r.Schema, r.Name, kindWords(r.Kind), ownerName(r.Owner), r.Parallelism, orNull(r.Query))
+			state, problem, errs := c.env.state(r)
+			c.add(r.ID, r.Schema, r.Name, kindWords(r.Kind), ownerName(r.Owner), r.Parallelism, state, problem, errs, orNull(r.Query))
 		}
 	}
+}
+
+// state gives the state of r as columns.
+func (e *Env) state(r *catalog.Relation) (state string, problem any, rowErrors int64) {
+	if e.State == nil {
+		return "running", nil, 0
+	}
+	s := e.State(r)
+	state = "running"
+	if s.Stopped {
+		state = "stopped"
+	}
+	return state, orNull(s.Problem), s.RowErrors
 }
 
 func kindWords(k catalog.RelKind) string {
@@ -156,11 +171,13 @@ func connectorOf(r *catalog.Relation) any {
 }
 
 func sourceRows(c *content) {
-	c.columns("id", "schema", "name", "kind", "connector", "format", "encode", "splits", "append_only", "options")
+	c.columns("id", "schema", "name", "kind", "connector", "format", "encode", "splits", "append_only",
+		"state", "problem", "options")
 	for _, r := range c.cat.Sorted() {
 		if r.HasConnector() {
+			state, problem, _ := c.env.state(r)
 			c.add(r.ID, r.Schema, r.Name, kindWords(r.Kind), connectorOf(r), orNull(r.Format), orNull(r.Encode), r.Splits,
-				r.AppendOnly, optionList(r))
+				r.AppendOnly, state, problem, optionList(r))
 		}
 	}
 }

@@ -46,9 +46,20 @@ type Env struct {
 	// Size gives the bytes that a relation takes and Tuples its number of rows as far as known, else -1;
 	// nil knows nothing.
 	Size, Tuples func(id catalog.ID) int64
+	// State tells how a job or source fares; nil: all is well.
+	State func(rel *catalog.Relation) State
 
 	once sync.Once
 	objs *objects
+}
+
+// State is how a relation's job or source fares.
+type State struct {
+	// Stopped: its contents do not change any more. Problem says why, or what else is wrong.
+	Stopped bool
+	Problem string
+	// RowErrors is the number of rows in which an expression failed.
+	RowErrors int64
 }
 
 // Setting is a row of pg_settings.

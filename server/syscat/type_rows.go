@@ -35,7 +35,11 @@ func typeRows(c *content) {
 		"typispreferred", "typisdefined", "typdelim", "typsubscript", "typelem", "typarray", "typinput", "typoutput",
 		"typreceive", "typsend", "typmodin", "typmodout", "typanalyze", "typalign", "typstorage", "typtypmod", "typcollation")
 	add := func(t types.Type, typtype rune, elem, arr uint32, subscript, in, out, recv, send, modin, modout, analyze string) {
-		c.add(t.OID(), t.Name(), pgCatalogID, bootstrapRoleID, t.Len(), byValue(t), typtype, rune(t.Category()),
+		category := rune(t.Category())
+		if typtype == 'p' && t.Kind == types.Array {
+			category = 'P'
+		}
+		c.add(t.OID(), t.Name(), pgCatalogID, bootstrapRoleID, t.Len(), byValue(t), typtype, category,
 			t.Kind.Preferred(), true, ',', ioOID(subscript), elem, arr, ioOID(in), ioOID(out),
 			ioOID(recv), ioOID(send), ioOID(modin), ioOID(modout), ioOID(analyze), alignOf(t), storageOf(t), -1, collationOf(t))
 	}
