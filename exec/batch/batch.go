@@ -109,7 +109,7 @@ func run(ctx *exec.Context, n *Node, out *output) error {
 	return nil
 }
 
-// Collect runs the tree and gives all rows in one chunk.
+// Collect runs the tree and gives all rows in one chunk, nil if there are none.
 func Collect(ctx *exec.Context, root *Node) (*vec.Chunk, error) {
 	var all *vec.Chunk
 	err := Run(ctx, root, func(c *vec.Chunk) error {
