@@ -49,6 +49,8 @@ type Config struct {
 	Connectors *connector.Registry
 	// Insecure allows an address that other machines reach, without passwords.
 	Insecure bool
+	// Tune changes what the engine is opened with; for tests (chunk size, file system).
+	Tune func(*engine.Config)
 }
 
 func (c Config) withDefaults() Config {
@@ -141,11 +143,15 @@ func Open(cfg Config) (*Server, error) {
 			return nil, errors.Join(fmt.Errorf("listen for HTTP: %w", err), s.ln.Close())
 		}
 	}
-	s.engine, err = engine.Open(engine.Config{
+	ec := engine.Config{
 		Storage: storage.Config{Dir: cfg.DataDir}, Logger: cfg.Logger, Parallelism: cfg.Parallelism,
 		Checkpoint:  checkpoint.Config{BarrierInterval: cfg.BarrierInterval, CheckpointInterval: cfg.CheckpointInterval},
 		MemoryLimit: cfg.MemoryLimit, Connectors: cfg.Connectors, Registry: syscat.Registry(), Catalog: syscat.WithSystem,
-	})
+	}
+	if cfg.Tune != nil {
+		cfg.Tune(&ec)
+	}
+	s.engine, err = engine.Open(ec)
 	if err != nil {
 		err = errors.Join(err, s.ln.Close())
 		if s.httpLn != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/connector"
 	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -91,6 +92,9 @@ var (
 func Open(cfg Config) (*Engine, error) {
 	if cfg.Parallelism < 1 {
 		cfg.Parallelism = 1
+	}
+	if cfg.ChunkSize < 1 {
+		cfg.ChunkSize = vec.ChunkSize
 	}
 	cfg.Storage.Logger = cfg.Logger
 	e := &Engine{

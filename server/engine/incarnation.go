@@ -80,6 +80,9 @@ func (i *Incarnation) stop() error {
 	return i.Store.Close()
 }
 
+// ChunkSize is the number of rows in a full chunk.
+func (i *Incarnation) ChunkSize() int { return i.e.cfg.ChunkSize }
+
 // Catalog gives the present catalog.
 func (i *Incarnation) Catalog() *catalog.Catalog { return i.cat.Load() }
 

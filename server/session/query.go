@@ -171,7 +171,7 @@ var _ build.BatchLeaves = (*reader)(nil)
 func (r *reader) context(ctx context.Context) *exec.Context {
 	return &exec.Context{
 		Ctx: ctx, Logger: r.s.b.Logger, RowError: func(err error) error { return err },
-		ChunkSize: vec.ChunkSize, Env: r.env,
+		ChunkSize: r.t.inc.ChunkSize(), Env: r.env,
 	}
 }
 
@@ -185,7 +185,7 @@ func (r *reader) Scan(n *plan.Scan) (batch.Leaf, error) {
 		return nil, err
 	}
 	return batch.LeafFunc(func(ctx *exec.Context, out func(*vec.Chunk) error) error {
-		sc := newScanner(n.Rel, n.Cols, out)
+		sc := newScanner(n.Rel, n.Cols, ctx.ChunkSize, out)
 		for _, g := range ranges {
 			if err := r.scanRange(ctx, n, g, sc); err != nil {
 				return err
@@ -343,11 +343,12 @@ type scanner struct {
 	row  *vec.Chunk // all columns
 	view vec.Chunk  // those that are wanted
 	cols []int
+	size int // rows in a chunk
 	out  func(*vec.Chunk) error
 }
 
-func newScanner(rel *catalog.Relation, cols []int, out func(*vec.Chunk) error) *scanner {
-	return &scanner{row: vec.NewChunk(relationTypes(rel), vec.ChunkSize), cols: cols, out: out}
+func newScanner(rel *catalog.Relation, cols []int, size int, out func(*vec.Chunk) error) *scanner {
+	return &scanner{row: vec.NewChunk(relationTypes(rel), size), size: size, cols: cols, out: out}
 }
 
 func relationTypes(rel *catalog.Relation) []types.Type {
@@ -366,7 +367,7 @@ func (sc *scanner) add(row []byte, notNull int) error {
 		return err
 	}
 	sc.row.PushDiff(1)
-	if sc.row.Len() >= vec.ChunkSize {
+	if sc.row.Len() >= sc.size {
 		return sc.flush()
 	}
 	return nil
@@ -386,16 +387,16 @@ func (sc *scanner) flush() error {
 
 // system reads a relation that is made on demand.
 func (r *reader) system(n *plan.Scan) (batch.Leaf, error) {
-	return batch.LeafFunc(func(_ *exec.Context, out func(*vec.Chunk) error) error {
+	return batch.LeafFunc(func(ctx *exec.Context, out func(*vec.Chunk) error) error {
 		rows, err := syscat.Rows(r.s.sysEnv(r.t), n.Rel)
 		if err != nil {
 			return err
 		}
-		c := vec.NewChunk(relationTypes(n.Rel), vec.ChunkSize)
+		c := vec.NewChunk(relationTypes(n.Rel), ctx.ChunkSize)
 		var view vec.Chunk
 		for i, row := range rows {
 			c.AppendRow(row, 1)
-			if c.Len() == vec.ChunkSize || i == len(rows)-1 {
+			if c.Len() == ctx.ChunkSize || i == len(rows)-1 {
 				view.View(c, n.Cols)
 				if err := out(&view); err != nil {
 					return err
@@ -446,10 +447,10 @@ func scanSplit(ctx *exec.Context, src exec.Source, split int, limit int64, cols 
 		return err
 	}
 	defer func() { err = errors.Join(err, rd.Close()) }()
-	c := vec.NewChunk(flow.SourceTypes(src), vec.ChunkSize)
+	c := vec.NewChunk(flow.SourceTypes(src), ctx.ChunkSize)
 	var view vec.Chunk
 	for limit < 0 || rd.Rows() < limit {
-		most := vec.ChunkSize
+		most := ctx.ChunkSize
 		if limit >= 0 {
 			most = int(min(int64(most), limit-rd.Rows()))
 		}
