@@ -66,7 +66,7 @@ func TestMutatedStatementsNeverPanic(t *testing.T) {
 		}
 	}
 	bound, planned := 0, 0
-	for seed := int64(1); seed <= 30000; seed++ {
+	for seed := *mutateSeed; seed < *mutateSeed+30000; seed++ {
 		r := rand.New(rand.NewSource(seed))
 		i := r.Intn(len(queries))
 		toks := token.FindAllString(queries[i], -1)

@@ -70,6 +70,7 @@ func (b *Binder) countColumns(want, have, pos int) {
 
 // quantified is x op ANY|ALL (query), and IN.
 func (b *Binder) quantified(s *scope, x ast.Expr, op string, q *ast.Select, all, not, isIn bool, pos int) scalar.Expr {
+	sub := b.subQuery(s, q, pos)
 	var ls []scalar.Expr
 	if r, ok := x.(*ast.Row); ok {
 		for _, e := range r.Elems {
@@ -78,7 +79,6 @@ func (b *Binder) quantified(s *scope, x ast.Expr, op string, q *ast.Select, all,
 	} else {
 		ls = []scalar.Expr{b.expr(s, x)}
 	}
-	sub := b.subQuery(s, q, pos)
 	b.countColumns(len(ls), len(sub.Cols), pos)
 	rs := make([]scalar.Expr, len(ls))
 	for i := range rs {
