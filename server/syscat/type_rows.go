@@ -247,10 +247,21 @@ func castRows(c *content) {
 			if !ok {
 				continue
 			}
-			c.add(id, from.OID(), to.OID(), 0, ctx, 'i')
+			method := 'i'
+			if binaryCompatible(from, to) {
+				method = 'b'
+			}
+			c.add(id, from.OID(), to.OID(), 0, ctx, method)
 			id++
 		}
 	}
+}
+
+// binaryCompatible tells whether values of from are values of to as they are.
+func binaryCompatible(from, to types.Kind) bool {
+	oidLike := func(k types.Kind) bool { return k == types.Oid || k == types.Int4 || k.IsReg() }
+	textLike := func(k types.Kind) bool { return k == types.Text || k == types.Varchar }
+	return oidLike(from) && oidLike(to) || textLike(from) && textLike(to)
 }
 
 const firstCastID = catalog.ID(10100)
@@ -262,7 +273,8 @@ func castContext(reg *fn.Registry, from, to types.Kind) (rune, bool) {
 			return 0, false
 		}
 	}
-	if from == to {
+	if from == to || from.IsString() != to.IsString() && !from.IsReg() && !to.IsReg() && from != types.QChar && to != types.QChar {
+		// Conversions between strings and everything else by way of text are in no list.
 		return 0, false
 	}
 	for _, c := range []struct {
