@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weirdb/weir/exec"
@@ -81,7 +82,11 @@ type tx struct {
 	repeatable bool
 	start      time.Time
 	inc        *engine.Incarnation
-	release    func()
+	// mu is held while a statement runs. When the incarnation ends, the transaction is stripped of
+	// what it holds as soon as no statement runs, so that an idle client cannot hold up a recovery.
+	mu      sync.Mutex
+	release func()
+	unwatch func() bool
 	writes     *table.Tx
 	snap       *storage.Snapshot
 	// saves are the savepoints, and vars the settings to go back to.
@@ -130,7 +135,9 @@ func (s *session) Abort() {
 		s.tx.failed = true
 		if len(s.tx.saves) == 0 {
 			// What a failed transaction holds is of no use to anybody, unless it can go back.
+			s.tx.mu.Lock()
 			s.tx.writes.Release()
+			s.tx.mu.Unlock()
 		}
 	default:
 		s.rollback()
@@ -172,6 +179,7 @@ func (s *session) attach(ctx context.Context, t *tx) error {
 		return err
 	}
 	t.inc, t.release = inc, release
+	t.unwatch = context.AfterFunc(inc.Ctx, t.end)
 	return nil
 }
 
@@ -206,7 +214,7 @@ func (s *session) commit() error {
 	if t.inc == nil {
 		return nil
 	}
-	err := t.inc.Commit(t.writes, s.vars.get("synchronous_commit") != "off")
+	err := t.commit(s.vars.get("synchronous_commit") != "off")
 	if err != nil {
 		s.vars.restore(t.vars)
 	}
@@ -220,8 +228,23 @@ func (s *session) rollback() {
 	t.end()
 }
 
+// commit makes the writes durable.
+func (t *tx) commit(sync bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.inc.Ctx.Err(); err != nil {
+		return t.inc.Explain(err)
+	}
+	return t.inc.Commit(t.writes, sync)
+}
+
 // end gives back what the transaction holds. It may be called again.
 func (t *tx) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.unwatch != nil {
+		t.unwatch()
+	}
 	t.writes.Release()
 	if t.snap != nil {
 		t.snap.Release()

@@ -283,6 +283,11 @@ func (s *session) run(ctx context.Context, e *execution) (pgwire.Result, error) 
 	}
 	ctx, done := s.statementContext(ctx, t)
 	defer done()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.inc.Ctx.Err(); err != nil {
+		return pgwire.Result{}, t.inc.Explain(err)
+	}
 	r, err := s.dispatch(ctx, t, e)
 	return r, cause(ctx, err)
 }
