@@ -302,7 +302,6 @@ var aggCases = []struct {
 	keys       []int
 	aggs       []string
 	appendOnly bool
-	// sameReps: only values of one representation (for sums of distinct 1.0 and 1.00).
 }{
 	{"int key", "int8 int4 int8 bool", []int{0}, []string{"count(*)", "count(1)", "sum(1)", "sum(2)", "avg(1)", "avg(2)", "min(2)", "max(1)", "bool_and(3)", "bool_or(3)"}, false},
 	{"two int keys", "int8 int4 int8", []int{0, 1}, []string{"count(*)", "max(2)"}, false},
@@ -338,7 +337,7 @@ func TestHashAggEqualsFromScratch(t *testing.T) {
 			for i := range normal {
 				normal[i] = i
 			}
-			for seed := range int64(12) {
+			for seed := range int64(8) {
 				g := &gen{r: rand.New(rand.NewSource(seed)), in: ot.in, keyed: []bool{false}, appendOnly: []bool{tc.appendOnly}}
 				epochs := g.epochs(8, 20)
 				want := func(ports [][][]types.Datum) [][]types.Datum { return naiveHashAgg(cfg, ports[0]) }

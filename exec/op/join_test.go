@@ -148,7 +148,7 @@ func TestHashJoinEqualsFromScratch(t *testing.T) {
 					ot.dist = [][]int{cfg.LeftDist, cfg.RightDist}
 				}
 				ot.make = func() (exec.Operator, error) { return NewHashJoin(cfg) }
-				seeds, per := int64(6), 16
+				seeds, per := int64(4), 16
 				if tc.seeds > 0 {
 					seeds = int64(tc.seeds)
 				}
