@@ -2,11 +2,15 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/expr"
 	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
+	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
 )
 
@@ -20,6 +24,8 @@ func (i *Incarnation) PlanStream(cat *catalog.Catalog, r *catalog.Relation) (*pl
 	p := planner.New(planner.Config{
 		Catalog: i.e.cfg.Catalog(cat), SearchPath: r.SearchPath, Registry: i.e.cfg.Registry,
 		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: &types.Env{},
+		// Nothing here may depend on a session: recovery must find the same plan.
+		Eval: func(e scalar.Expr) (types.Datum, error) { return expr.FoldConst(e, &exec.Env{Location: time.UTC}) },
 	})
 	b, err := p.Bind(q, nil)
 	if err != nil {

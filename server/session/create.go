@@ -302,6 +302,9 @@ func (td *tableDef) checkExpressions() error {
 
 // relocate moves the position of an error from an expression's text to the statement's.
 func relocate(err error, part, whole string) error {
+	if err == nil {
+		return nil
+	}
 	at := strings.Index(whole, part)
 	e := sqlerr.From(err)
 	if at < 0 || e.Pos == sqlerr.NoPos {
@@ -369,16 +372,15 @@ func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema
 }
 
 // bindQuery binds the query of a view or sink.
-func (d *definer) bindQuery(q *ast.Select) (*planner.Planner, *planner.Bound, error) {
-	pl := d.planner()
-	b, err := pl.Bind(q, nil)
+func (d *definer) bindQuery(q *ast.Select) (*planner.Bound, error) {
+	b, err := d.planner().Bind(q, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(b.ParamTypes) > 0 {
-		return nil, nil, sqlerr.Newf(sqlerr.UndefinedParameter, "there is no parameter $1")
+		return nil, sqlerr.Newf(sqlerr.UndefinedParameter, "there is no parameter $1")
 	}
-	return pl, b, nil
+	return b, nil
 }
 
 // describe completes a relation that a query defines.
@@ -390,7 +392,13 @@ func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound)
 	}
 }
 
-// rename applies the column names of CREATE VIEW v (a, b, ...).
+// planStream plans the job of a relation exactly as a recovery will.
+func (d *definer) planStream(rel *catalog.Relation) (*plan.Stream, error) {
+	stream, err := d.t.inc.PlanStream(d.cat, rel)
+	return stream, relocate(err, rel.Query, d.e.p.text)
+}
+
+// renameColumns applies the column names of CREATE VIEW v (a, b, ...).
 func renameColumns(rel *catalog.Relation, names []string) error {
 	k := 0
 	seen := map[string]bool{}
@@ -431,7 +439,7 @@ func (d *definer) createView(st *ast.CreateView) error {
 	} else if old.Kind != catalog.View {
 		return sqlerr.Newf(sqlerr.WrongObjectType, "%q is not a view", name)
 	}
-	_, b, err := d.bindQuery(st.Query)
+	b, err := d.bindQuery(st.Query)
 	if err != nil {
 		return err
 	}
@@ -492,17 +500,17 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	for _, o := range st.Options {
 		return "", sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "the option %q of a materialized view is not supported yet", o.Name)
 	}
-	pl, b, err := d.bindQuery(st.Query)
+	b, err := d.bindQuery(st.Query)
 	if err != nil {
 		return "", err
 	}
 	rel := d.newRelation(catalog.MatView, schema, name)
 	rel.Parallelism = d.t.inc.Parallelism()
-	stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: rel.Parallelism})
+	d.describe(rel, st.QueryText, b)
+	stream, err := d.planStream(rel)
 	if err != nil {
 		return "", err
 	}
-	d.describe(rel, st.QueryText, b)
 	rel.AppendOnly = stream.AppendOnly
 	for _, c := range stream.Columns {
 		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: wireType(c.Type), Hidden: c.Hidden})
@@ -543,17 +551,17 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 			}
 		}()
 	}
-	pl, b, err := d.bindQuery(query)
+	b, err := d.bindQuery(query)
 	if err != nil {
 		return err
 	}
 	rel := d.newRelation(catalog.Sink, schema, name)
 	rel.Parallelism = d.t.inc.Parallelism()
-	stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: rel.Parallelism, Sink: true})
+	d.describe(rel, text, b)
+	stream, err := d.planStream(rel)
 	if err != nil {
 		return err
 	}
-	d.describe(rel, text, b)
 	rel.Options = storedOptions(st.Options)
 	cfg := connector.Config{Options: connectorOptions(st.Options)}
 	if f := st.Format; f != nil {

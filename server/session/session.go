@@ -87,8 +87,8 @@ type tx struct {
 	mu      sync.Mutex
 	release func()
 	unwatch func() bool
-	writes     *table.Tx
-	snap       *storage.Snapshot
+	writes  *table.Tx
+	snap    *storage.Snapshot
 	// saves are the savepoints, and vars the settings to go back to.
 	saves []savepoint
 	vars  map[string]string

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/expr"
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/planner/plan"
@@ -11,6 +13,7 @@ import (
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
+	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -175,9 +178,14 @@ func (p *prepared) plan(t *tx) error {
 
 // planner makes a planner for the present catalog and search path.
 func (s *session) planner(cat *catalog.Catalog, path []string) *planner.Planner {
+	env := &exec.Env{Location: s.zone(), User: s.user, Database: Database}
+	if s.tx != nil && s.tx.inc != nil {
+		env = s.execEnv(s.tx)
+	}
 	return planner.New(planner.Config{
 		Catalog: syscat.WithSystem(cat), SearchPath: path, Registry: s.b.Registry,
 		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: s.typeEnv(),
+		Eval: func(e scalar.Expr) (types.Datum, error) { return expr.FoldConst(e, env) },
 	})
 }
 
@@ -189,7 +197,7 @@ func resultColumns(b *planner.Bound) []pgwire.Column {
 	cols := make([]pgwire.Column, len(b.Columns))
 	for i, c := range b.Columns {
 		t := wireType(c.Type)
-		cols[i] = pgwire.Column{Name: c.Name, TypeOID: t.OID(), TypeLen: typeLen(t), TypeMod: t.Mod}
+		cols[i] = pgwire.Column{Name: c.Name, TypeOID: t.OID(), TypeLen: typeLen(t), TypeMod: max(t.Mod, -1)}
 		if c.Rel != nil {
 			cols[i].TableOID, cols[i].Number = uint32(c.Rel.ID), int16(c.Ord+1)
 		}
