@@ -268,4 +268,3 @@ func (j *HashJoin) flush(port int, c *vec.Chunk) error {
 	j.oRow, j.oOth, j.oDiff = j.oRow[:0], j.oOth[:0], j.oDiff[:0]
 	return j.out.Chunk(out)
 }
-
