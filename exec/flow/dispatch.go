@@ -49,8 +49,11 @@ type edge struct {
 	// pool has the parcels for copies, views those that show columns of a parcel.
 	pool, views *parcelPool
 	view        vec.Chunk
-	// row numbers by target, for ToHash
-	sels [][]int32
+	// ownerOf gives the target of each vnode, for ToHash. sel has room for the row numbers of each
+	// target one after the other, and ends says where the next one goes.
+	ownerOf [vec.VnodeCount]uint16
+	sel     []int32
+	ends    []int
 }
 
 // idleParcels is how many parcels an edge keeps for each consumer: as many as are usually under way.
@@ -79,7 +82,10 @@ func (e *edge) init(ts []types.Type, size int) {
 	}
 	e.pool = newParcelPool(sent, size, idleParcels*len(e.targets))
 	e.views = newViewPool(idleParcels * len(e.targets))
-	e.sels = make([][]int32, len(e.targets))
+	for v := range e.ownerOf {
+		e.ownerOf[v] = uint16(Owner(uint8(v), len(e.targets)))
+	}
+	e.ends = make([]int, len(e.targets))
 }
 
 // Chunk copies the rows to the inboxes.
@@ -130,15 +136,21 @@ func (e *edge) post(p *parcel) error {
 // partition sends each row to the owner of its vnode, keeping the order per consumer.
 func (d *dispatcher) partition(e *edge, c, src *vec.Chunk) error {
 	d.hash = vec.HashCols(c, e.dist.Cols, d.hash)
-	for i := range e.sels {
-		e.sels[i] = e.sels[i][:0]
+	rows := len(d.hash)
+	if need := rows * len(e.targets); cap(e.sel) < need {
+		e.sel = make([]int32, need)
 	}
-	n := len(e.targets)
+	sel, ends := e.sel[:cap(e.sel)], e.ends
+	for i := range ends {
+		ends[i] = i * rows
+	}
 	for i, h := range d.hash {
-		o := Owner(vec.Vnode(h), n)
-		e.sels[o] = append(e.sels[o], int32(i))
+		o := e.ownerOf[vec.Vnode(h)]
+		sel[ends[o]] = int32(i)
+		ends[o]++
 	}
-	for i, sel := range e.sels {
+	for i, end := range ends {
+		sel := e.sel[i*rows : end]
 		if len(sel) == 0 {
 			continue
 		}
