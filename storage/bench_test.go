@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirdb/weir/storage/keycodec"
 )
 
 func benchStore(b *testing.B) *Store {
@@ -51,7 +53,10 @@ func BenchmarkGroupCommit(b *testing.B) {
 	}
 }
 
-func intKey(dst []byte, i int) []byte { return binary.BigEndian.AppendUint64(dst[:0], uint64(i)) }
+// intKey makes the key of an int8 column.
+func intKey(dst []byte, i int) []byte {
+	return keycodec.AppendInt(keycodec.AppendNotNull(dst[:0]), int64(i), false)
+}
 
 // BenchmarkArrangementPoint is one epoch of one row: Apply, Seal, Snapshot, Get.
 func BenchmarkArrangementPoint(b *testing.B) {
@@ -86,24 +91,32 @@ func BenchmarkArrangementPoint(b *testing.B) {
 	}
 }
 
-// BenchmarkApply is a bulk load of one epoch.
+// BenchmarkApply is a bulk load: rows in random order over a million keys, and in key order.
 func BenchmarkApply(b *testing.B) {
-	s := benchStore(b)
-	a := s.Arrangement(1)
-	val := make([]byte, 50)
-	rng := rand.New(rand.NewSource(1))
-	changes := make([]Change, 1024)
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i += len(changes) {
-		for j := range changes {
-			changes[j] = Change{Key: intKey(changes[j].Key, rng.Intn(1<<20)), Value: val}
-		}
-		a.Apply(changes)
-		if i/1024%100 == 99 {
-			a.Seal(Epoch(i+1), false)
-			s.SetCompleted(Epoch(i + 1))
-		}
+	for _, order := range []string{"random", "sorted"} {
+		b.Run(order, func(b *testing.B) {
+			s := benchStore(b)
+			a := s.Arrangement(1)
+			val := make([]byte, 50)
+			rng := rand.New(rand.NewSource(1))
+			changes := make([]Change, 1024)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := 0; i < b.N; i += len(changes) {
+				for j := range changes {
+					k := i + j
+					if order == "random" {
+						k = rng.Intn(1 << 20)
+					}
+					changes[j] = Change{Key: intKey(changes[j].Key, k), Value: val}
+				}
+				a.Apply(changes)
+				if i/1024%100 == 99 {
+					a.Seal(Epoch(i+1), false)
+					s.SetCompleted(Epoch(i + 1))
+				}
+			}
+		})
 	}
 }
 

@@ -225,3 +225,21 @@ func TestDeltaSort(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyPrefixKeepsOrder: a smaller prefix means a smaller key.
+func TestKeyPrefixKeepsOrder(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	key := func() []byte {
+		k := make([]byte, rng.Intn(12))
+		for i := range k {
+			k[i] = []byte{0, 1, 2, 0x7f, 0x80, 0xff}[rng.Intn(6)]
+		}
+		return k
+	}
+	for range 200_000 {
+		a, b := key(), key()
+		if pa, pb := keyPrefix(a), keyPrefix(b); pa != pb && (pa < pb) != (string(a) < string(b)) {
+			t.Fatalf("%x has prefix %x, %x has %x", a, pa, b, pb)
+		}
+	}
+}
