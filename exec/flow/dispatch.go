@@ -137,19 +137,8 @@ func (e *edge) post(p *parcel) error {
 func (d *dispatcher) partition(e *edge, c, src *vec.Chunk) error {
 	d.hash = vec.HashCols(c, e.dist.Cols, d.hash)
 	rows := len(d.hash)
-	if need := rows * len(e.targets); cap(e.sel) < need {
-		e.sel = make([]int32, need)
-	}
-	sel, ends := e.sel[:cap(e.sel)], e.ends
-	for i := range ends {
-		ends[i] = i * rows
-	}
-	for i, h := range d.hash {
-		o := e.ownerOf[vec.Vnode(h)]
-		sel[ends[o]] = int32(i)
-		ends[o]++
-	}
-	for i, end := range ends {
+	e.separate(d.hash)
+	for i, end := range e.ends {
 		sel := e.sel[i*rows : end]
 		if len(sel) == 0 {
 			continue
@@ -161,6 +150,35 @@ func (d *dispatcher) partition(e *edge, c, src *vec.Chunk) error {
 		}
 	}
 	return nil
+}
+
+// separate writes the row numbers of target number i, by hash, to sel[i*rows:ends[i]].
+func (e *edge) separate(hash []uint64) {
+	rows := len(hash)
+	if need := rows * len(e.targets); cap(e.sel) < need {
+		e.sel = make([]int32, need)
+	}
+	if len(e.targets) == 2 {
+		// Each row is written for both targets, and the next one over it for the one that it is not
+		// for: no branch to guess, and the ends stay in registers.
+		a, b := e.sel[:rows], e.sel[rows:2*rows]
+		na, nb := 0, 0
+		for i, h := range hash {
+			a[na], b[nb] = int32(i), int32(i)
+			o := int(e.ownerOf[vec.Vnode(h)])
+			na, nb = na+1-o, nb+o
+		}
+		e.ends[0], e.ends[1] = na, rows+nb
+		return
+	}
+	for i := range e.ends {
+		e.ends[i] = i * rows
+	}
+	for i, h := range hash {
+		o := e.ownerOf[vec.Vnode(h)]
+		e.sel[e.ends[o]] = int32(i)
+		e.ends[o]++
+	}
 }
 
 // own sends a parcel that the caller gives away, without copying where every consumer wants the rows
