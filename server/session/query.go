@@ -430,7 +430,7 @@ func (r *reader) Source(n *plan.SourceScan) (batch.Leaf, error) {
 			if running {
 				limit = limits[split].Rows
 			}
-			if err := scanSplit(ctx, src, split, limit, cols, out); err != nil {
+			if err := scanSplit(ctx, n.Rel.Name, src, split, limit, cols, out); err != nil {
 				return err
 			}
 		}
@@ -438,7 +438,7 @@ func (r *reader) Source(n *plan.SourceScan) (batch.Leaf, error) {
 	}), nil
 }
 
-func scanSplit(ctx *exec.Context, src exec.Source, split int, limit int64, cols []int, out func(*vec.Chunk) error) (err error) {
+func scanSplit(ctx *exec.Context, name string, src exec.Source, split int, limit int64, cols []int, out func(*vec.Chunk) error) (err error) {
 	if limit == 0 {
 		return nil
 	}
@@ -466,10 +466,10 @@ func scanSplit(ctx *exec.Context, src exec.Source, split int, limit int64, cols 
 			continue
 		}
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, exec.ErrNoData) && limit < 0:
+		case limit < 0 && (errors.Is(err, io.EOF) || errors.Is(err, exec.ErrNoData)):
 			return nil
-		case errors.Is(err, exec.ErrNoData):
-			return fmt.Errorf("split %d has %d rows, fewer than were read before", split, rd.Rows())
+		case errors.Is(err, io.EOF), errors.Is(err, exec.ErrNoData):
+			return sqlerr.Newf(sqlerr.IOError, "source %q has only %d rows left of the %d that were read before", name, rd.Rows(), limit)
 		default:
 			return err
 		}
