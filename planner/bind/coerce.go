@@ -60,7 +60,7 @@ func (b *Binder) fromUnknown(e scalar.Expr, to types.Type, ctx fn.CastContext) s
 func (b *Binder) literal(text string, to types.Type, ctx fn.CastContext, pos int) scalar.Expr {
 	// The modifier is applied afterwards: an explicit cast to varchar(n) cuts, an assignment checks.
 	base := to
-	if to.Kind != types.Interval {
+	if to.Kind != types.Interval && !to.IsVector() {
 		base = to.WithoutMod()
 	}
 	if base.Kind == types.Record || base.Kind.IsPseudo() {

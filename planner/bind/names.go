@@ -77,7 +77,7 @@ func (b *Binder) typeColumnName(t ast.TypeName) string {
 	if err != nil {
 		return t.Name.Parts[len(t.Name.Parts)-1]
 	}
-	if r.Elem != 0 {
+	if r.Elem != 0 && !r.IsVector() {
 		return r.ElemType().Name()
 	}
 	return r.Name()

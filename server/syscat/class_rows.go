@@ -67,7 +67,7 @@ func attributeRows(c *content) {
 	for _, x := range c.all() {
 		for _, a := range x.cols {
 			dims := 0
-			if a.Type.Kind == types.Array {
+			if a.Type.Kind == types.Array && !a.Type.IsVector() {
 				dims = 1
 			}
 			identity, generated := "", ""
@@ -81,7 +81,7 @@ func attributeRows(c *content) {
 				generated = "s"
 			}
 			c.add(x.oid, a.Name, a.Type.OID(), -1, a.Type.Len(), a.num, dims, -1,
-				a.Type.Mod, byValue(a.Type), alignOf(a.Type), storageOf(a.Type), a.NotNull, hasDefault(x, a), identity, generated,
+				max(a.Type.Mod, -1), byValue(a.Type), alignOf(a.Type), storageOf(a.Type), a.NotNull, hasDefault(x, a), identity, generated,
 				true, collationOf(a.Type))
 		}
 	}

@@ -125,5 +125,8 @@ func array[T any](t types.Type, vs []T) (types.Datum, bool) {
 		}
 		ds[i] = d
 	}
+	if t.IsVector() {
+		return types.DStr(types.MakeVector(t.Elem, ds)), true
+	}
 	return types.DStr(types.MakeArray(t.Elem, ds)), true
 }

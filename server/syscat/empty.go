@@ -22,14 +22,14 @@ pg_catalog pg_largeobject 2613 loid oid!, pageno int4!, data bytea!
 pg_catalog pg_largeobject_metadata 2995 oid oid!, lomowner oid!, lomacl text[]
 pg_catalog pg_locks view locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid oid, classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, fastpath bool, waitstart timestamptz
 pg_catalog pg_parameter_acl 6243 oid oid!, parname text!, paracl text[]
-pg_catalog pg_partitioned_table 3350 partrelid oid!, partstrat char!, partnatts int2!, partdefid oid!, partattrs int2[]!, partclass oid[]!, partcollation oid[]!, partexprs text
+pg_catalog pg_partitioned_table 3350 partrelid oid!, partstrat char!, partnatts int2!, partdefid oid!, partattrs int2vector!, partclass oidvector!, partcollation oidvector!, partexprs text
 pg_catalog pg_policies view schemaname name, tablename name, policyname name, permissive text, roles name[], cmd text, qual text, with_check text
 pg_catalog pg_policy 3256 oid oid!, polname name!, polrelid oid!, polcmd char!, polpermissive bool!, polroles oid[]!, polqual text, polwithcheck text
 pg_catalog pg_prepared_statements view name text, statement text, prepare_time timestamptz, parameter_types regtype[], from_sql bool, generic_plans int8, custom_plans int8
 pg_catalog pg_prepared_xacts view transaction oid, gid text, prepared timestamptz, owner name, database name
 pg_catalog pg_publication 6104 oid oid!, pubname name!, pubowner oid!, puballtables bool!, pubinsert bool!, pubupdate bool!, pubdelete bool!, pubtruncate bool!, pubviaroot bool!
 pg_catalog pg_publication_namespace 6237 oid oid!, pnpubid oid!, pnnspid oid!
-pg_catalog pg_publication_rel 6106 oid oid!, prpubid oid!, prrelid oid!, prqual text, prattrs int2[]
+pg_catalog pg_publication_rel 6106 oid oid!, prpubid oid!, prrelid oid!, prqual text, prattrs int2vector
 pg_catalog pg_publication_tables view pubname name, schemaname name, tablename name, attnames name[], rowfilter text
 pg_catalog pg_replication_origin 6000 roident oid!, roname text!
 pg_catalog pg_replication_origin_status view local_id oid, external_id text, remote_lsn text, local_lsn text
@@ -77,7 +77,7 @@ pg_catalog pg_statio_user_indexes view relid oid, indexrelid oid, schemaname nam
 pg_catalog pg_statio_user_sequences view relid oid, schemaname name, relname name, blks_read int8, blks_hit int8
 pg_catalog pg_statio_user_tables view relid oid, schemaname name, relname name, heap_blks_read int8, heap_blks_hit int8, idx_blks_read int8, idx_blks_hit int8, toast_blks_read int8, toast_blks_hit int8, tidx_blks_read int8, tidx_blks_hit int8
 pg_catalog pg_statistic 2619 starelid oid!, staattnum int2!, stainherit bool!, stanullfrac float4!, stawidth int4!, stadistinct float4!, stakind1 int2!, stakind2 int2!, stakind3 int2!, stakind4 int2!, stakind5 int2!, staop1 oid!, staop2 oid!, staop3 oid!, staop4 oid!, staop5 oid!, stacoll1 oid!, stacoll2 oid!, stacoll3 oid!, stacoll4 oid!, stacoll5 oid!, stanumbers1 float4[], stanumbers2 float4[], stanumbers3 float4[], stanumbers4 float4[], stanumbers5 float4[], stavalues1 text, stavalues2 text, stavalues3 text, stavalues4 text, stavalues5 text
-pg_catalog pg_statistic_ext 3381 oid oid!, stxrelid oid!, stxname name!, stxnamespace oid!, stxowner oid!, stxstattarget int4!, stxkeys int2[]!, stxkind char[]!, stxexprs text
+pg_catalog pg_statistic_ext 3381 oid oid!, stxrelid oid!, stxname name!, stxnamespace oid!, stxowner oid!, stxstattarget int4!, stxkeys int2vector!, stxkind char[]!, stxexprs text
 pg_catalog pg_statistic_ext_data 3429 stxoid oid!, stxdinherit bool!, stxdndistinct text, stxddependencies text, stxdmcv text, stxdexpr text[]
 pg_catalog pg_stats view schemaname name, tablename name, attname name, inherited bool, null_frac float4, avg_width int4, n_distinct float4, most_common_vals text, most_common_freqs float4[], histogram_bounds text, correlation float4, most_common_elems text, most_common_elem_freqs float4[], elem_count_histogram float4[]
 pg_catalog pg_stats_ext view schemaname name, tablename name, statistics_schemaname name, statistics_name name, statistics_owner name, attnames name[], exprs text[], kinds char[], inherited bool, n_distinct text, dependencies text, most_common_vals text[], most_common_val_nulls bool[], most_common_freqs float8[], most_common_base_freqs float8[]
@@ -87,7 +87,7 @@ pg_catalog pg_subscription_rel 6102 srsubid oid!, srrelid oid!, srsubstate char!
 pg_catalog pg_timezone_abbrevs view abbrev text, utc_offset interval, is_dst bool
 pg_catalog pg_timezone_names view name text, abbrev text, utc_offset interval, is_dst bool
 pg_catalog pg_transform 3576 oid oid!, trftype oid!, trflang oid!, trffromsql regproc!, trftosql regproc!
-pg_catalog pg_trigger 2620 oid oid!, tgrelid oid!, tgparentid oid!, tgname name!, tgfoid oid!, tgtype int2!, tgenabled char!, tgisinternal bool!, tgconstrrelid oid!, tgconstrindid oid!, tgconstraint oid!, tgdeferrable bool!, tginitdeferred bool!, tgnargs int2!, tgattr int2[]!, tgargs bytea!, tgqual text, tgoldtable name, tgnewtable name
+pg_catalog pg_trigger 2620 oid oid!, tgrelid oid!, tgparentid oid!, tgname name!, tgfoid oid!, tgtype int2!, tgenabled char!, tgisinternal bool!, tgconstrrelid oid!, tgconstrindid oid!, tgconstraint oid!, tgdeferrable bool!, tginitdeferred bool!, tgnargs int2!, tgattr int2vector!, tgargs bytea!, tgqual text, tgoldtable name, tgnewtable name
 pg_catalog pg_ts_config 3602 oid oid!, cfgname name!, cfgnamespace oid!, cfgowner oid!, cfgparser oid!
 pg_catalog pg_ts_config_map 3603 mapcfg oid!, maptokentype int4!, mapseqno int4!, mapdict oid!
 pg_catalog pg_ts_dict 3600 oid oid!, dictname name!, dictnamespace oid!, dictowner oid!, dicttemplate oid!, dictinitoption text

@@ -11,8 +11,7 @@
 // Where Weir differs from PostgreSQL: a source shows as a foreign table (relkind 'f'), a sink is no
 // relation; indexes of constraints and sequences of serial columns, which Weir does not keep as
 // objects, are derived from their tables, with oids above 2^31. Hidden columns are left out. Types that
-// Weir lacks stand for their nearest relatives: int2vector is smallint[], oidvector oid[],
-// pg_node_tree text, aclitem[] text[], xid oid.
+// Weir lacks stand for their nearest relatives: pg_node_tree is text, aclitem[] text[], xid oid.
 package syscat
 
 import (

@@ -98,6 +98,7 @@ func parseColumns(text string) []catalog.Column {
 		name, typ, ok := strings.Cut(strings.TrimSpace(item), " ")
 		typ, notNull := strings.CutSuffix(typ, "!")
 		typ, array := strings.CutSuffix(typ, "[]")
+		typ, vector := strings.CutSuffix(typ, "vector")
 		if typ == "char" {
 			// Without its quotes it would be the SQL type character.
 			typ = `"char"`
@@ -109,6 +110,9 @@ func parseColumns(text string) []catalog.Column {
 		t := types.T(k)
 		if array {
 			t = types.ArrayOf(k)
+		}
+		if vector {
+			t = types.VectorOf(k)
 		}
 		out = append(out, catalog.Column{Name: name, Type: t, NotNull: notNull})
 	}

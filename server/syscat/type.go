@@ -30,7 +30,7 @@ func typeRelations() []relation {
 			oid oid!, proname name!, pronamespace oid!, proowner oid!, prolang oid!, procost float4!,
 			prorows float4!, provariadic oid!, prosupport regproc!, prokind char!, prosecdef bool!,
 			proleakproof bool!, proisstrict bool!, proretset bool!, provolatile char!, proparallel char!,
-			pronargs int2!, pronargdefaults int2!, prorettype oid!, proargtypes oid[]!, proallargtypes oid[],
+			pronargs int2!, pronargdefaults int2!, prorettype oid!, proargtypes oidvector!, proallargtypes oid[],
 			proargmodes char[], proargnames text[], proargdefaults text, protrftypes oid[], prosrc text!,
 			probin text, prosqlbody text, proconfig text[], proacl text[]`, rows: procRows},
 		{schema: pgCatalog, name: "pg_aggregate", oid: 2600, cols: `

@@ -72,6 +72,11 @@ func typeRows(c *content) {
 				"array_in", "array_out", "array_recv", "array_send", modin, modout, "array_typanalyze")
 		}
 	}
+	for _, elem := range []types.Kind{types.Int2, types.Oid} {
+		t := types.VectorOf(elem)
+		n := t.Name()
+		add(t, 'b', elem.OID(), 0, "array_subscript_handler", n+"in", n+"out", n+"recv", n+"send", "", "", "")
+	}
 	sort.SliceStable(c.out, func(i, j int) bool { return c.out[i][0].I < c.out[j][0].I })
 }
 

@@ -55,6 +55,8 @@ func storageOf(t types.Type) rune {
 	switch {
 	case t.Kind == types.Numeric:
 		return 'm'
+	case t.IsVector():
+		return 'p'
 	case t.Len() == -1:
 		return 'x'
 	}

@@ -117,6 +117,12 @@ func TypeByOID(oid uint32, mod int32) (Type, bool) {
 	if k, ok := kindsByOID[oid]; ok {
 		return Type{Kind: k, Mod: mod}, true
 	}
+	switch oid {
+	case int2vectorOID:
+		return VectorOf(Int2), true
+	case oidvectorOID:
+		return VectorOf(Oid), true
+	}
 	if k, ok := arraysByOID[oid]; ok {
 		return Type{Kind: Array, Elem: k, Mod: mod}, true
 	}
@@ -168,6 +174,9 @@ func (k Kind) IsReg() bool { return k >= Regclass && k <= Regnamespace }
 
 // OID gives Postgres's oid of the type.
 func (t Type) OID() uint32 {
+	if t.IsVector() {
+		return vectorOID(t.Elem)
+	}
 	if t.Kind == Array {
 		return kinds[t.Elem].arrayOID
 	}
@@ -176,6 +185,9 @@ func (t Type) OID() uint32 {
 
 // Name gives the catalog name (pg_type.typname): int4, _int4 for its array.
 func (t Type) Name() string {
+	if t.IsVector() {
+		return vectorName(t.Elem)
+	}
 	if t.Kind == Array {
 		return "_" + kinds[t.Elem].name
 	}

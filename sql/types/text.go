@@ -135,6 +135,9 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 		}
 		return DStr(j), nil
 	case Array:
+		if t.IsVector() {
+			return parseVector(t, s, env)
+		}
 		return ParseArrayText(t, s, env)
 	case Void:
 		return DStr(""), nil
@@ -185,6 +188,9 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 	case UUID:
 		return AppendUUID(dst, d.S)
 	case Array:
+		if t.IsVector() {
+			return appendVectorText(dst, t, d.S, env)
+		}
 		return appendArrayText(dst, t, d.S, env)
 	case Record:
 		return appendRecordText(dst, d.S, env)

@@ -104,6 +104,9 @@ func (t Type) String() string {
 		if t.Elem == Unknown {
 			return "anyarray"
 		}
+		if t.IsVector() {
+			return vectorName(t.Elem)
+		}
 		return t.ElemType().String() + "[]"
 	case Varchar:
 		if n := t.CharLen(); n >= 0 {
@@ -158,6 +161,12 @@ func FromName(name string, mods []string, fields string, dims int) (Type, error)
 	for strings.HasSuffix(lower, "[]") {
 		lower = strings.TrimSpace(strings.TrimSuffix(lower, "[]"))
 		dims++
+	}
+	if t, ok := vectorByName(lower); ok {
+		if dims > 0 {
+			return Type{}, errVectorDims(name)
+		}
+		return t, nil
 	}
 	k, ok := KindByName(lower)
 	if !ok && len(lower) > 1 && lower[0] == '_' {
