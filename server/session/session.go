@@ -119,6 +119,19 @@ func (s *session) TxStatus() byte {
 	return 'T'
 }
 
+// IdleLimit bounds the time that a client may be idle.
+func (s *session) IdleLimit() (time.Duration, *sqlerr.Error) {
+	name, err := "idle_session_timeout", sqlerr.Newf("57P05", "terminating connection due to idle-session timeout")
+	if s.tx != nil && s.tx.explicit {
+		name, err = "idle_in_transaction_session_timeout", sqlerr.Newf("25P03", "terminating connection due to idle-in-transaction timeout")
+	}
+	d, perr := parseTimeout(s.vars.get(name))
+	if perr != nil {
+		return 0, nil
+	}
+	return d, err
+}
+
 // Sync commits the implicit transaction.
 func (s *session) Sync(context.Context) error {
 	if s.tx == nil || s.tx.explicit {

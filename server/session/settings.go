@@ -138,9 +138,11 @@ func makeSettings() map[string]*setting {
 		{name: "transaction_isolation", def: "read committed", check: oneOf("read committed", "repeatable read", "serializable", "read uncommitted"), help: "Sets the current transaction's isolation level."},
 		{name: "search_path", def: `"$user", public`, help: "Sets the schema search order for names that are not schema-qualified."},
 		{name: "statement_timeout", def: "0", check: timeout, help: "Sets the maximum allowed duration of any statement."},
+		{name: "idle_in_transaction_session_timeout", def: "0", check: timeout, help: "Sets the maximum allowed idle time between queries, when in a transaction."},
+		{name: "idle_session_timeout", def: "0", check: timeout, help: "Sets the maximum allowed idle time between queries, when not in a transaction."},
 		{name: "synchronous_commit", def: "on", check: oneOf("on", "off", "local", "remote_write", "remote_apply"), help: "Sets the current transaction's synchronization level."},
 		{name: "read_freshness", def: "strict", check: oneOf("strict", "available"), help: "Chooses between reads that see every acknowledged write and reads that do not wait."},
-		{name: "extra_float_digits", def: "1", check: integer(-15, 3), help: "Sets the number of digits displayed for floating-point values."},
+		{name: "extra_float_digits", def: "1", check: integer(1, 3), help: "Sets the number of digits displayed for floating-point values."},
 		{name: "client_min_messages", def: "notice", check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"), help: "Sets the message levels that are sent to the client."},
 		{name: "bytea_output", def: "hex", check: oneOf("hex"), help: "Sets the output format for bytea."},
 		{name: "max_identifier_length", def: "63", fixed: true, help: "Shows the maximum identifier length."},
@@ -149,7 +151,6 @@ func makeSettings() map[string]*setting {
 		// What follows is accepted because clients set it; it changes nothing, because Weir has
 		// nothing that it could change.
 		{name: "lock_timeout", def: "0", check: timeout, help: "Accepted for compatibility."},
-		{name: "idle_in_transaction_session_timeout", def: "0", check: timeout, help: "Accepted for compatibility."},
 		{name: "row_security", def: "on", check: boolean, help: "Accepted for compatibility."},
 		{name: "check_function_bodies", def: "on", check: boolean, help: "Accepted for compatibility."},
 		{name: "xmloption", def: "content", check: oneOf("content", "document"), help: "Accepted for compatibility."},
