@@ -42,7 +42,7 @@ type Commit struct {
 // Afterwards versions read from the new base, and the log is truncated.
 //
 // An error leaves everything pending, and Commit may be tried again with the same argument; if
-// errors.Is(err, ErrFailed) only after the store is opened again. A full disk is SQLSTATE 53100.
+// errors.Is(err, ErrFailed) only by the next process. A full disk is SQLSTATE 53100.
 // ctx is looked at before the write begins.
 func (s *Store) Commit(ctx context.Context, c Commit) error {
 	s.commitMu.Lock()

@@ -23,8 +23,10 @@ var (
 	ErrClosed = errors.New("storage: closed")
 	// ErrEpochGone is returned for an epoch whose version is released or was never complete.
 	ErrEpochGone = errors.New("storage: epoch is not readable")
-	// ErrFailed is returned once the engine has met an error after which it cannot go on; the
-	// store must be closed and opened again. What was acknowledged before is safe.
+	// ErrFailed is returned once the engine has met an error after which it cannot go on: the disk
+	// refused a write of Pebble's log. Close the store and end the process; the next one recovers,
+	// and what was acknowledged is safe. (In the same process the failed engine may still hold
+	// its files.) A full disk does not come to this: see Config.ReserveBytes.
 	ErrFailed = errors.New("storage: engine failed")
 )
 
