@@ -23,6 +23,8 @@ pg_ts_parser_is_visible(oid) bool stable
 pg_ts_template_is_visible(oid) bool stable
 pg_is_other_temp_schema(oid) bool stable
 pg_my_temp_schema() oid stable
+parse_ident(text) text[] fail
+parse_ident(text,bool) text[] fail
 
 # Definitions as SQL.
 format_type(oid,int4) text stable null

@@ -187,22 +187,20 @@ func (e *Env) indexDefinition(x *object, col int, pretty bool) string {
 
 // constraintDefinition is a constraint as it stands in CREATE TABLE.
 func (e *Env) constraintDefinition(oid catalog.ID, pretty bool) string {
-	for _, n := range e.objects().constraints {
-		if n.oid != oid {
-			continue
-		}
-		switch n.kind {
-		case 'p':
-			return "PRIMARY KEY (" + columnNames(n.rel.rel, n.cols) + ")"
-		case 'u':
-			return "UNIQUE (" + columnNames(n.rel.rel, n.cols) + ")"
-		}
-		if pretty {
-			return "CHECK (" + n.expr + ")"
-		}
-		return "CHECK ((" + n.expr + "))"
+	n := e.objects().constraint[oid]
+	if n == nil {
+		return ""
 	}
-	return ""
+	switch n.kind {
+	case 'p':
+		return "PRIMARY KEY (" + columnNames(n.rel.rel, n.cols) + ")"
+	case 'u':
+		return "UNIQUE (" + columnNames(n.rel.rel, n.cols) + ")"
+	}
+	if pretty {
+		return "CHECK (" + n.expr + ")"
+	}
+	return "CHECK ((" + n.expr + "))"
 }
 
 func serialSequence(c *call) (types.Datum, error) {

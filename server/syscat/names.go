@@ -29,30 +29,34 @@ func roleID(name string) catalog.ID {
 
 // roles lists the known roles: the owners of objects and the session's user.
 func (e *Env) roles() []string {
+	e.list()
+	return e.roleNames
+}
+
+func (e *Env) roleName(oid catalog.ID) (string, bool) {
+	e.list()
+	n, ok := e.rolesByID[oid]
+	return n, ok
+}
+
+func listRoles(e *Env) []string {
+	seen := map[string]bool{"": true, bootstrapRole: true}
 	names := []string{bootstrapRole}
 	add := func(n string) {
-		if n != "" && !slices.Contains(names, n) {
+		if !seen[n] {
+			seen[n] = true
 			names = append(names, n)
 		}
 	}
 	add(e.User)
-	for _, r := range e.Catalog.Sorted() {
+	for _, r := range e.Catalog.Relations {
 		add(r.Owner)
 	}
-	for _, n := range e.schemas() {
-		add(n.Owner)
+	for _, s := range e.Catalog.Schemas {
+		add(s.Owner)
 	}
 	slices.Sort(names[1:])
 	return names
-}
-
-func (e *Env) roleName(oid catalog.ID) (string, bool) {
-	for _, n := range e.roles() {
-		if roleID(n) == oid {
-			return n, true
-		}
-	}
-	return "", false
 }
 
 // schemas lists the schemas by oid.
@@ -166,6 +170,9 @@ func (e *Env) ObjectOID(k types.Kind, name string) (uint32, error) {
 		}
 		return uint32(x.oid), nil
 	case types.Regtype:
+		if oid, ok := pseudoType(name); ok {
+			return oid, nil
+		}
 		t, err := typeByName(name)
 		return t.OID(), err
 	case types.Regnamespace:
@@ -191,6 +198,11 @@ func (e *Env) ObjectName(k types.Kind, oid uint32) (string, bool) {
 	case types.Regtype:
 		if t, ok := types.TypeByOID(oid, -1); ok {
 			return formatType(t), true
+		}
+		for _, p := range pseudoTypes {
+			if p.oid == oid {
+				return p.name, true
+			}
 		}
 	case types.Regnamespace:
 		for _, s := range e.schemas() {

@@ -66,6 +66,8 @@ type objects struct {
 	byOID       map[catalog.ID]*object
 	byName      map[[2]string]*object
 	constraints []*constraint
+	// constraint finds one by oid.
+	constraint map[catalog.ID]*constraint
 	// indexes are those of a relation, by its oid.
 	indexes map[catalog.ID][]*object
 }
@@ -127,6 +129,10 @@ func makeObjects(cat *catalog.Catalog) *objects {
 		o.sequencesOf(x)
 	}
 	sort.Slice(o.list, func(i, j int) bool { return o.list[i].oid < o.list[j].oid })
+	o.constraint = make(map[catalog.ID]*constraint, len(o.constraints))
+	for _, n := range o.constraints {
+		o.constraint[n.oid] = n
+	}
 	o.indexes = map[catalog.ID][]*object{}
 	for _, x := range o.list {
 		if x.index != nil {
@@ -230,8 +236,20 @@ func parseAttributes(text string) []attribute {
 
 // objects gives the user's objects; they are listed once per Env.
 func (e *Env) objects() *objects {
-	e.once.Do(func() { e.objs = makeObjects(e.Catalog) })
+	e.list()
 	return e.objs
+}
+
+// list fills what is made once.
+func (e *Env) list() {
+	e.once.Do(func() {
+		e.objs = makeObjects(e.Catalog)
+		e.roleNames = listRoles(e)
+		e.rolesByID = make(map[catalog.ID]string, len(e.roleNames))
+		for _, n := range e.roleNames {
+			e.rolesByID[roleID(n)] = n
+		}
+	})
 }
 
 // object finds an entry of pg_class, also a system relation.

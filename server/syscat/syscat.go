@@ -48,8 +48,11 @@ type Env struct {
 	// State tells how a job or source fares; nil: all is well.
 	State func(rel *catalog.Relation) State
 
-	once sync.Once
-	objs *objects
+	// What follows is made once, when it is first needed.
+	once      sync.Once
+	objs      *objects
+	roleNames []string
+	rolesByID map[catalog.ID]string
 }
 
 // State is how a relation's job or source fares.

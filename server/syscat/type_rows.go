@@ -77,6 +77,11 @@ func typeRows(c *content) {
 		n := t.Name()
 		add(t, 'b', elem.OID(), 0, "array_subscript_handler", n+"in", n+"out", n+"recv", n+"send", "", "", "")
 	}
+	c.columns("oid", "typname", "typnamespace", "typowner", "typlen", "typbyval", "typtype", "typcategory", "typisdefined",
+		"typdelim", "typalign", "typstorage", "typtypmod")
+	for _, p := range pseudoTypes {
+		c.add(p.oid, p.name, pgCatalogID, bootstrapRoleID, p.len, p.len > 0, 'p', 'P', true, ',', 'i', 'p', -1)
+	}
 	sort.SliceStable(c.out, func(i, j int) bool { return c.out[i][0].I < c.out[j][0].I })
 }
 

@@ -70,6 +70,23 @@ func formatType(t types.Type) string {
 	return strings.Replace(t.String(), "bpchar", "character", 1)
 }
 
+// pseudoTypes are types of PostgreSQL that no value and no function has here; that they have names and numbers
+// is what clients need to rule them out.
+var pseudoTypes = [...]struct {
+	name string
+	oid  uint32
+	len  int
+}{{"cstring", 2275, -2}, {"trigger", 2279, 4}, {"internal", 2281, 8}, {"event_trigger", 3838, 4}}
+
+func pseudoType(name string) (uint32, bool) {
+	for _, p := range pseudoTypes {
+		if strings.TrimPrefix(name, "pg_catalog.") == p.name {
+			return p.oid, true
+		}
+	}
+	return 0, false
+}
+
 // typeByName resolves the text of a regtype.
 func typeByName(name string) (types.Type, error) {
 	n, err := parse.ParseType(name)
