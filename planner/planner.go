@@ -217,7 +217,7 @@ var clock = map[string]bool{
 func deterministic(n logical.Node) error {
 	var bad *scalar.Call
 	logical.WalkPlanExprs(n, func(x scalar.Expr) bool {
-		if c, ok := x.(*scalar.Call); ok && bad == nil && (c.Fn.Volatility == fn.Volatile || clock[c.Fn.Name]) {
+		if c, ok := x.(*scalar.Call); ok && bad == nil && (c.Fn.Volatility == fn.Volatile || c.Fn.Catalog || clock[c.Fn.Name]) {
 			bad = c
 		}
 		return bad == nil
