@@ -6,11 +6,84 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"testing"
 
+	"github.com/weirdb/weir/connector"
+	"github.com/weirdb/weir/connector/nexmark"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/storage"
 )
+
+// testSource is a source of two int8 columns and the job that reads it. Its offsets are in the state table
+// with the number of the job.
+type testSource interface {
+	exec.Source
+	jobID() JobID
+	row(split int, i int64) (a, b int64)
+	failed(split int, err error)
+}
+
+func sourceJob(s testSource) *Job {
+	return &Job{
+		ID: s.jobID(), Name: fmt.Sprintf("s%d", s.jobID()),
+		StateID:   func(string) storage.TableID { return storage.TableID(s.jobID()) },
+		Fragments: []*Fragment{{Parallel: s.Splits(), Types: SourceTypes(s), Source: &SourceSpec{Source: s, Failed: s.failed}}},
+	}
+}
+
+// nexmarkSource is the bids of nexmark, auction and price, by the clock.
+type nexmarkSource struct {
+	exec.Source
+	t    testing.TB
+	id   JobID
+	rows [][][2]int64 // by split
+}
+
+func newNexmarkSource(t testing.TB, id JobID, splits, events int) *nexmarkSource {
+	option := func(k, v string) connector.Option { return connector.Option{Name: k, Value: v, IsSet: true} }
+	make := func(rate string) exec.Source {
+		src, err := nexmark.NewSource(connector.Config{
+			Options: []connector.Option{
+				option("table", "bid"), option("events", fmt.Sprint(events)), option("splits", fmt.Sprint(splits)), option("rate", rate),
+			},
+			Columns: []exec.Column{{Name: "auction", Type: int8Type}, {Name: "price", Type: int8Type}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return src
+	}
+	s := &nexmarkSource{Source: make("20000"), t: t, id: id}
+	for split := range splits {
+		r, err := OpenSplit(context.Background(), make("1000000000"), split, nil, []int{0, 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.rows = append(s.rows, nil)
+		c := vec.NewChunk(SourceTypes(s), 100)
+		for err == nil || err == exec.ErrNoData {
+			var n int
+			n, err = r.Next(c, 100)
+			for i := range n {
+				s.rows[split] = append(s.rows[split], [2]int64{c.Cols[0].Int[i], c.Cols[1].Int[i]})
+			}
+		}
+		if err != io.EOF {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func (s *nexmarkSource) jobID() JobID { return s.id }
+func (s *nexmarkSource) row(split int, i int64) (a, b int64) {
+	return s.rows[split][i][0], s.rows[split][i][1]
+}
+func (s *nexmarkSource) failed(split int, err error) { s.t.Errorf("split %d: %v", split, err) }
 
 // fakeSource is a source whose rows appear, and whose splits fail and end, on command.
 type fakeSource struct {
@@ -78,20 +151,12 @@ func (s *fakeSource) Open(_ context.Context, split int, offset []byte, cols []in
 	return r, nil
 }
 
-func (s *fakeSource) stateID() storage.TableID { return storage.TableID(s.id) }
+func (s *fakeSource) jobID() JobID { return s.id }
 
-func (s *fakeSource) job() *Job {
-	return &Job{
-		ID: s.id, Name: fmt.Sprintf("s%d", s.id), StateID: func(string) storage.TableID { return s.stateID() },
-		Fragments: []*Fragment{{Parallel: s.splits, Types: SourceTypes(s), Source: &SourceSpec{
-			Source: s,
-			Failed: func(split int, err error) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.told = append(s.told, fmt.Sprintf("%d: %v", split, err))
-			},
-		}}},
-	}
+func (s *fakeSource) failed(split int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = append(s.told, fmt.Sprintf("%d: %v", split, err))
 }
 
 type fakeReader struct {

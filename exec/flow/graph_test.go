@@ -35,7 +35,7 @@ func randomGraph(t *testing.T, seed int64, steps int) {
 	w := newWorld(t, worldConfig{
 		seed: seed, parallel: 1 + rng.Intn(3), chunk: []int{1, 3, 1024}[rng.Intn(3)], queue: 1 + rng.Intn(3),
 		portion: 1 + rng.Intn(20), barrier: time.Duration(1+rng.Intn(20)) * time.Millisecond,
-		ckpt: time.Duration(1+rng.Intn(40)) * time.Millisecond, sources: rng.Intn(3), splits: 1 + rng.Intn(3),
+		ckpt: time.Duration(1+rng.Intn(40)) * time.Millisecond, sources: rng.Intn(3), splits: 1 + rng.Intn(3), nexmark: rng.Intn(2) * rng.Intn(2000),
 	})
 	stopReader := w.reader()
 	defer func() { stopReader() }()
@@ -47,8 +47,9 @@ func randomGraph(t *testing.T, seed int64, steps int) {
 			w.write(w.randomWrites(rng, 1+rng.Intn(20), keys))
 		case n < 10:
 			if len(w.sources) > 0 {
-				s := w.sources[rng.Intn(len(w.sources))]
-				s.add(rng.Intn(s.splits), rng.Int63n(30))
+				if s, ok := w.sources[rng.Intn(len(w.sources))].(*fakeSource); ok {
+					s.add(rng.Intn(s.splits), rng.Int63n(30))
+				}
 			}
 		case n < 12:
 			w.await(w.rt.Written())
@@ -86,7 +87,7 @@ func randomGraph(t *testing.T, seed int64, steps int) {
 
 func (w *world) randomView(rng *rand.Rand) *view {
 	if n := len(w.sources); n > 0 && rng.Intn(2) == 0 {
-		return w.create([]string{"rows", "srcagg"}[rng.Intn(2)], w.sources[rng.Intn(n)].id)
+		return w.create([]string{"rows", "srcagg"}[rng.Intn(2)], w.sources[rng.Intn(n)].jobID())
 	}
 	over := JobID(tableID)
 	for _, v := range w.views {

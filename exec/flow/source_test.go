@@ -87,7 +87,7 @@ func (s *fakeSource) heard() []string {
 func TestFailingSplit(t *testing.T) {
 	cfg := worldConfig{parallel: 1, chunk: 4, queue: 1, portion: 10, barrier: time.Millisecond, ckpt: time.Hour, sources: 1, splits: 3}
 	w := newWorld(t, cfg)
-	s := w.sources[0]
+	s := w.sources[0].(*fakeSource)
 	w.finish(w.create("rows", s.id))
 	w.finish(w.create("srcagg", s.id))
 	rows := func() int {
@@ -135,10 +135,10 @@ func TestFailedSplitIsTriedAgain(t *testing.T) {
 	s := newFakeSource(10, 1)
 	s.broken[0] = errors.New("no such host")
 	w := newWorldWithClock(t, clock)
-	w.sources = []*fakeSource{s}
+	w.sources = []testSource{s}
 	keep := hookedJob(7, 1, func(int) (*Node, error) { return &Node{Op: &hooked{}, In: []*Node{{}}}, nil })
 	keep.Fragments[0].Inputs[0] = Input{Job: s.id, Fragment: 0}
-	w.deploy(s.job(), keep)
+	w.deploy(sourceJob(s), keep)
 	opened := func(n int) {
 		t.Helper()
 		until(t, fmt.Sprintf("opened %d times", n), func() bool {
@@ -190,7 +190,7 @@ func TestFailedSplitIsTriedAgain(t *testing.T) {
 // A snapshot that is open can ask how far a source was at its epoch, however long ago that is.
 func TestPositionsOfPinnedEpochs(t *testing.T) {
 	w := newWorld(t, worldConfig{parallel: 1, chunk: 4, queue: 1, portion: 10, barrier: time.Millisecond, ckpt: time.Hour, sources: 1, splits: 2})
-	s := w.sources[0]
+	s := w.sources[0].(*fakeSource)
 	w.finish(w.create("rows", s.id))
 	at := func(n int64) bool {
 		w.await(w.rt.Open())
@@ -229,7 +229,7 @@ func TestPositionsOfPinnedEpochs(t *testing.T) {
 // A source that nobody reads from stands still.
 func TestSourceWithoutReaders(t *testing.T) {
 	w := newWorld(t, worldConfig{parallel: 1, chunk: 4, queue: 1, portion: 10, barrier: time.Millisecond, ckpt: time.Hour, sources: 1, splits: 1})
-	s := w.sources[0]
+	s := w.sources[0].(*fakeSource)
 	s.add(0, 100)
 	for range 5 {
 		w.await(w.rt.Open())

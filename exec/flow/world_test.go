@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weirdb/weir/checkpoint"
-	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/op"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/fn"
@@ -47,7 +46,7 @@ type world struct {
 	// mu is held shared by who compares views, and exclusively by who changes the set of them.
 	mu      sync.RWMutex
 	views   []*view
-	sources []*fakeSource
+	sources []testSource
 	nextID  uint32
 }
 
@@ -58,6 +57,8 @@ type worldConfig struct {
 	portion         int
 	barrier, ckpt   time.Duration
 	sources, splits int
+	// nexmark adds a source of that many events.
+	nexmark int
 }
 
 func (c worldConfig) String() string {
@@ -120,6 +121,9 @@ func newWorld(t testing.TB, cfg worldConfig) *world {
 	for i := range cfg.sources {
 		w.sources = append(w.sources, newFakeSource(JobID(10+i), cfg.splits))
 	}
+	if cfg.nexmark > 0 {
+		w.sources = append(w.sources, newNexmarkSource(t, 20, cfg.splits, cfg.nexmark))
+	}
 	w.start()
 	t.Cleanup(func() { w.stop() })
 	return w
@@ -163,8 +167,8 @@ func (w *world) start() {
 	live := map[storage.TableID]bool{tableID: true}
 	jobs := []*Job{w.tableJob()}
 	for _, s := range w.sources {
-		live[s.stateID()] = true
-		jobs = append(jobs, s.job())
+		live[storage.TableID(s.jobID())] = true
+		jobs = append(jobs, sourceJob(s))
 	}
 	for _, v := range w.views {
 		v.w = w
@@ -544,9 +548,9 @@ func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 	}
 }
 
-func (v *view) source() *fakeSource {
+func (v *view) source() testSource {
 	for _, s := range v.w.sources {
-		if s.id == v.Over {
+		if s.jobID() == v.Over {
 			return s
 		}
 	}
@@ -651,14 +655,14 @@ func (w *world) compare() (storage.Epoch, []string) {
 		rels[tableID] = append(rels[tableID], []int64{c.Cols[0].Int[i], c.Cols[1].Int[i], c.Cols[2].Int[i]})
 	}
 	for _, s := range w.sources {
-		ps, ok := w.rt.SourcePositions(s.id, snap.Epoch())
+		ps, ok := w.rt.SourcePositions(s.jobID(), snap.Epoch())
 		if !ok {
-			w.t.Errorf("%v: no positions of source %d at epoch %d", w.cfg, s.id, snap.Epoch())
+			w.t.Errorf("%v: no positions of source %d at epoch %d", w.cfg, s.jobID(), snap.Epoch())
 		}
 		for split, p := range ps {
 			for i := range p.Rows {
 				a, b := s.row(split, i)
-				rels[s.id] = append(rels[s.id], []int64{a, b, i*int64(s.splits) + int64(split)})
+				rels[s.jobID()] = append(rels[s.jobID()], []int64{a, b, i*int64(s.Splits()) + int64(split)})
 			}
 		}
 	}
@@ -753,5 +757,3 @@ func (w *world) check() {
 		w.t.FailNow()
 	}
 }
-
-var _ exec.Source = (*fakeSource)(nil)
