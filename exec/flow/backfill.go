@@ -21,7 +21,7 @@ type Progress interface {
 }
 
 // backfillPortion is how many rows an actor reads between two barriers, at first. It doubles every
-// time, up to backfillMax for a table; a source, which is read on meanwhile, has no such limit.
+// time, up to backfillMax; for a source, which is read on meanwhile, also beyond that if need be.
 const (
 	backfillPortion = 64 << 10
 	backfillMax     = 1 << 20
@@ -253,7 +253,9 @@ type SourceBackfill struct {
 	pending bool
 	done    bool
 	portion int64
-	full    *vec.Chunk
+	// rest is how many rows were left at the last barrier.
+	rest int64
+	full *vec.Chunk
 }
 
 // SourceBackfillConfig configures a SourceBackfill.
@@ -269,7 +271,7 @@ type SourceBackfillConfig struct {
 	Complete       bool
 	RequestBarrier func()
 	// Portion is how many rows of a split are read between the first two barriers; 0 means the usual
-	// number. It doubles without bound.
+	// number.
 	Portion int64
 }
 
@@ -333,13 +335,20 @@ func (b *SourceBackfill) Barrier(br exec.Barrier) error {
 	return nil
 }
 
-// AfterBarrier reads a portion. The portion grows without bound, so that at last everything up to the
-// source's position is read between two barriers while the source waits.
+// AfterBarrier reads a portion. Meanwhile the source waits for room in this actor's inbox, so the rest
+// shrinks as a rule; where it does not, the portion grows until it is everything.
 func (b *SourceBackfill) AfterBarrier(br exec.Barrier) error {
 	if !b.pending {
 		return nil
 	}
 	b.pending = false
+	rest := int64(0)
+	for i, goal := range b.goal {
+		rest += goal
+		if i < len(b.readers) && b.readers[i] != nil {
+			rest -= b.readers[i].Rows()
+		}
+	}
 	reached := true
 	for i, goal := range b.goal {
 		ok, err := b.readSplit(i, goal)
@@ -348,9 +357,10 @@ func (b *SourceBackfill) AfterBarrier(br exec.Barrier) error {
 		}
 		reached = reached && ok
 	}
-	if b.portion < math.MaxInt64/2 {
+	if b.portion < backfillMax || rest >= b.rest && b.portion < math.MaxInt64/2 {
 		b.portion *= 2
 	}
+	b.rest = rest
 	if reached {
 		b.done = true
 		b.Close()

@@ -176,6 +176,9 @@ func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 		}
 		producers[i] = up.actors[k]
 	}
+	if f.Parallel < 1 {
+		return fmt.Errorf("%d actors", f.Parallel)
+	}
 	if f.Source != nil && d.sources == nil {
 		d.sources = newPositions()
 	}

@@ -324,6 +324,7 @@ func TestRefusedChanges(t *testing.T) {
 			_, err := w.rt.Deploy(ctx, Save{}, hookedJob(9, 1, pass), orphan)
 			return err
 		},
+		"0 actors":      func() error { _, err := w.rt.Deploy(ctx, Save{}, hookedJob(9, 0, pass)); return err },
 		"producers for": func() error { _, err := w.rt.Deploy(ctx, Save{}, peers); return err },
 		"j8 reads from": func() error { _, err := w.rt.Remove(ctx, Save{}, 7); return err },
 		"canceled":      func() error { _, err := w.rt.Remove(cancelled, Save{}, 8); return err },

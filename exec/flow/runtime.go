@@ -163,7 +163,8 @@ type deployed struct {
 	sources *positions // of a source job
 }
 
-// NewRuntime makes a runtime that continues after the store's checkpoint. Start it, then deploy jobs.
+// NewRuntime makes a runtime that continues after the store's checkpoint. Start it, then deploy jobs. When
+// ctx ends nothing completes any more, and waiters are told; Stop must be called in any case.
 func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	if cfg.ChunkSize == 0 {
 		cfg.ChunkSize = vec.ChunkSize
