@@ -23,6 +23,10 @@ var registry = sync.OnceValue(func() *fn.Registry {
 	for _, f := range fs {
 		f.Catalog = true
 	}
+	for _, f := range fn.Define(fn.Scalar, pureFuncs) {
+		f.Impl = parseIdent
+		fs = append(fs, f)
+	}
 	r, err := fn.Default().Extend(fs...)
 	if err != nil {
 		panic("syscat: " + err.Error())

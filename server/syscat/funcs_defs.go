@@ -23,8 +23,6 @@ pg_ts_parser_is_visible(oid) bool stable
 pg_ts_template_is_visible(oid) bool stable
 pg_is_other_temp_schema(oid) bool stable
 pg_my_temp_schema() oid stable
-parse_ident(text) text[] fail
-parse_ident(text,bool) text[] fail
 
 # Definitions as SQL.
 format_type(oid,int4) text stable null
@@ -139,4 +137,10 @@ pg_available_extensions() (name name, default_version text, comment text) stable
 pg_show_all_settings() (name text, setting text) stable
 _pg_expandarray(int2[]) (x int2, n int4)
 aclexplode(text[]) (grantor oid, grantee oid, privilege_type text, is_grantable bool) stable
+`
+
+// pureFuncs depend on nothing but their arguments; they are here because names are taken apart here.
+const pureFuncs = `
+parse_ident(text) text[] fail
+parse_ident(text,bool) text[] fail
 `

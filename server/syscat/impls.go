@@ -84,17 +84,19 @@ func (t implTable) names() {
 		"pg_ts_dict_is_visible(oid)", "pg_ts_parser_is_visible(oid)", "pg_ts_template_is_visible(oid)")
 	t.always(types.DBool(false), "pg_is_other_temp_schema(oid)")
 	t.always(types.DInt(0), "pg_my_temp_schema()")
-	t.set(func(c *call) (types.Datum, error) {
-		parts, err := splitName(c.text(0))
-		if err != nil {
-			return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", c.text(0))
-		}
-		ds := make([]types.Datum, len(parts))
-		for i, p := range parts {
-			ds[i] = types.DStr(p)
-		}
-		return types.DStr(types.MakeArray(types.Text, ds)), nil
-	}, "parse_ident(text)", "parse_ident(text,bool)")
+}
+
+// parseIdent takes a qualified name apart.
+func parseIdent(args []types.Datum) (types.Datum, error) {
+	parts, err := splitName(args[0].S)
+	if err != nil {
+		return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", args[0].S)
+	}
+	ds := make([]types.Datum, len(parts))
+	for i, p := range parts {
+		ds[i] = types.DStr(p)
+	}
+	return types.DStr(types.MakeArray(types.Text, ds)), nil
 }
 
 // privileges: pg_get_userbyid, pg_has_role, has_*_privilege.
