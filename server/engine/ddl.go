@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/weirdb/weir/connector"
 	"github.com/weirdb/weir/exec"
@@ -53,7 +55,8 @@ func (i *Incarnation) edit(change func(c *catalog.Catalog)) *catalog.Catalog {
 	return c
 }
 
-// Change saves a catalog change that concerns no job: a view, a schema, a source, a name, a comment.
+// Change saves a catalog change that concerns no job: a view, a schema, a source, a name, a comment. Once
+// its checkpoint is asked for it cannot be taken back: with a full disk it waits for room.
 func (i *Incarnation) Change(change func(c *catalog.Catalog)) error {
 	c := i.edit(change)
 	op, err := encodeCatalog(c)
@@ -67,17 +70,20 @@ func (i *Incarnation) Change(change func(c *catalog.Catalog)) error {
 	return nil
 }
 
-// AddTable creates a table; with a connector it also starts to read, and src is its source.
-func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) error {
-	t := table.New(i.Store, rel)
+// AddTable creates a table; with a connector it also starts to read, and src is its source. If there is an
+// error nothing of it stays, unless the incarnation ends, when it is either complete or not there.
+func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) (err error) {
+	r := *rel
+	rel = &r
+	t := table.New(i.Store, i.locks, rel)
 	ids := i.newStateIDs(rel)
 	var job *flow.Job
 	if src != nil {
 		i.mu.Lock()
 		i.sources[rel.ID] = src
 		i.mu.Unlock()
-		var err error
 		if job, err = i.connectorTableJob(t, ids); err != nil {
+			i.forget(rel.ID)
 			return err
 		}
 	} else {
@@ -85,36 +91,39 @@ func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) error {
 	}
 	e, err := i.RT.Deploy(i.Ctx, flow.Save{}, job)
 	if err != nil {
+		i.forget(rel.ID)
 		return i.explain(err)
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(i.explainJob(rel, err), i.withdraw(rel, ids, nil))
+		}
+	}()
 	if err := i.RT.Wait(i.Ctx, e); err != nil {
-		return i.explain(err)
+		return err
 	}
 	if err := t.OpenSequences(i.seqs); err != nil {
 		return err
 	}
+	rel.StateTables = ids.all()
 	i.mu.Lock()
 	i.tables[rel.ID] = t
 	i.mu.Unlock()
-	return i.Change(func(c *catalog.Catalog) {
-		r := *rel
-		r.StateTables = ids.all()
-		t.Rel = &r
-		c.Put(&r)
-	})
+	return i.Change(func(c *catalog.Catalog) { c.Put(rel) })
 }
 
 // AddQuery creates a materialized view or a sink from its plan, and returns when it holds everything
-// that its inputs hold. When ctx ends before, nothing of it stays.
+// that its inputs hold. When ctx ends before, or there is an error, nothing of it stays; if the
+// incarnation ends, it is either complete or not there.
 func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, stream *plan.Stream) error {
 	ids := i.newStateIDs(rel)
 	sourceIDs := map[catalog.ID]*stateIDs{}
 	var jobs []*flow.Job
 	for _, r := range stream.Relations {
-		if err := i.e.Stalled(i.Catalog(), r.ID); err != nil {
-			return stalledError(r, err)
+		if err := i.StalledError(r); err != nil {
+			return err
 		}
-		if r.Kind != catalog.Source || i.RT.Has(flow.JobID(r.ID)) {
+		if r.Kind != catalog.Source || i.RT.Has(flow.JobID(r.ID)) || sourceIDs[r.ID] != nil {
 			continue
 		}
 		sids := i.newStateIDs(r)
@@ -131,23 +140,63 @@ func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, strea
 		return err
 	}
 	jobs = append(jobs, job)
-	e, err := i.RT.Deploy(i.Ctx, flow.Save{}, jobs...)
+	save, err := i.staleBy(sourceIDs)
+	if err != nil {
+		return err
+	}
+	e, err := i.RT.Deploy(i.Ctx, save, jobs...)
 	if err != nil {
 		return i.explain(err)
 	}
-	if err := i.awaitFilled(ctx, prog, e); err != nil {
-		return errors.Join(i.explain(err), i.withdraw(rel, ids, sourceIDs))
-	}
-	return i.Change(func(c *catalog.Catalog) {
+	if err = i.awaitFilled(ctx, prog, e); err == nil {
 		r := *rel
 		r.StateTables = ids.all()
-		c.Put(&r)
-		for id, sids := range sourceIDs {
-			s := *c.Relations[id]
-			s.StateTables = sids.all()
-			c.Put(&s)
-		}
-	})
+		err = i.Change(func(c *catalog.Catalog) {
+			c.Put(&r)
+			for id, sids := range sourceIDs {
+				s := *c.Relations[id]
+				s.StateTables = sids.all()
+				c.Put(&s)
+			}
+		})
+	}
+	if err != nil {
+		return errors.Join(i.explainJob(rel, err), i.withdraw(rel, ids, sourceIDs))
+	}
+	return nil
+}
+
+// staleBy is markStale for sources that are about to be read again: a view that was stalled while nobody
+// else read them has stood still with them until now.
+func (i *Incarnation) staleBy(sources map[catalog.ID]*stateIDs) (flow.Save, error) {
+	if len(sources) == 0 {
+		return flow.Save{}, nil
+	}
+	cat := i.Catalog()
+	running := map[catalog.ID]bool{}
+	for id := range cat.Relations {
+		running[id] = sources[id] != nil || i.RT.Has(flow.JobID(id))
+	}
+	return i.markStale(cat, running)
+}
+
+// explainJob is explain for the creation of a relation: if its own job is what failed, trying again does
+// not help, and the error says what is wrong.
+func (i *Incarnation) explainJob(rel *catalog.Relation, err error) error {
+	i.mu.Lock()
+	f := i.failed
+	i.mu.Unlock()
+	if f.Err == nil || f.Job != flow.JobID(rel.ID) {
+		return i.explain(err)
+	}
+	code := sqlerr.InternalError
+	var known *sqlerr.Error
+	if errors.As(f.Err, &known) {
+		code = known.Code
+	}
+	e := sqlerr.Newf(code, "%s %q was not created: its job failed: %s", kindName(rel.Kind), rel.Name, firstLine(f.Err))
+	e.Cause = f.Err
+	return e
 }
 
 func (i *Incarnation) awaitFilled(ctx context.Context, prog *progress, deployed storage.Epoch) error {
@@ -166,6 +215,7 @@ func (i *Incarnation) awaitFilled(ctx context.Context, prog *progress, deployed 
 
 // withdraw removes a job that was not completed, and the source jobs that were started for it.
 func (i *Incarnation) withdraw(rel *catalog.Relation, ids *stateIDs, sources map[catalog.ID]*stateIDs) error {
+	defer i.forget(rel.ID)
 	if i.Ctx.Err() != nil {
 		return nil
 	}
@@ -187,13 +237,42 @@ func (i *Incarnation) withdraw(rel *catalog.Relation, ids *stateIDs, sources map
 	return nil
 }
 
-// Drop removes relations, which must be everything that depends on one of them.
-func (i *Incarnation) Drop(rels []*catalog.Relation) error {
+// forget drops what the incarnation keeps in memory about relations that are gone.
+func (i *Incarnation) forget(ids ...catalog.ID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, id := range ids {
+		delete(i.tables, id)
+		delete(i.sources, id)
+		delete(i.problems, id)
+		delete(i.dropping, id)
+	}
+}
+
+// Drop removes relations, which must be everything that depends on one of them. It waits for the
+// transactions that have locks on the tables, until ctx ends.
+func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation) error {
+	locks := table.NewTx()
+	defer locks.Release()
+	var tables []*table.Table
+	// By id, as everybody who wants several: two drops cannot meet, since there is one at a time.
+	for _, r := range slices.Backward(rels) {
+		t := i.Table(r.ID)
+		if t == nil || r.HasConnector() {
+			continue
+		}
+		if err := locks.Lock(ctx, t, true); err != nil {
+			return i.explain(err)
+		}
+		tables = append(tables, t)
+	}
 	var jobs []flow.JobID
 	var drop []storage.TableID
+	var ids []catalog.ID
 	c := i.edit(func(c *catalog.Catalog) {
 		for _, r := range rels {
 			c.Remove(r.ID)
+			ids = append(ids, r.ID)
 			jobs = append(jobs, flow.JobID(r.ID))
 			drop = append(drop, table.Tables(r)...)
 		}
@@ -214,23 +293,47 @@ func (i *Incarnation) Drop(rels []*catalog.Relation) error {
 	if err != nil {
 		return err
 	}
+	i.setDropping(ids, true)
 	e, err := i.RT.Remove(i.Ctx, flow.Save{Meta: []storage.MetaOp{op}, Drop: drop}, jobs...)
-	if err == nil {
-		err = i.RT.WaitDurable(i.Ctx, e)
-	}
 	if err != nil {
+		i.setDropping(ids, false)
+		return i.explain(err)
+	}
+	for _, t := range tables {
+		t.Drop()
+	}
+	if err := i.RT.WaitDurable(i.Ctx, e); err != nil {
 		return i.explain(err)
 	}
 	i.cat.Store(c)
+	i.forget(ids...)
+	for _, id := range ids {
+		i.e.unstall(id)
+		i.errs.forget(id)
+	}
+	// What stays if this fails is found by the next start.
+	return i.Explain(i.seqs.Retain(func(id catalog.ID) bool { return !slices.Contains(ids, id) }))
+}
+
+func (i *Incarnation) setDropping(ids []catalog.ID, on bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, r := range rels {
-		delete(i.tables, r.ID)
-		delete(i.sources, r.ID)
-		delete(i.problems, r.ID)
-		i.e.unstall(r.ID)
+	for _, id := range ids {
+		if on {
+			i.dropping[id] = true
+		} else {
+			delete(i.dropping, id)
+		}
 	}
-	return nil
+}
+
+// Readable tells whether a snapshot that was just made has the present rows of a relation that the
+// caller's catalog has: if not, the relation was dropped meanwhile.
+func (i *Incarnation) Readable(id catalog.ID) bool {
+	i.mu.Lock()
+	dropping := i.dropping[id]
+	i.mu.Unlock()
+	return !dropping && i.Catalog().RelationByID(id) != nil
 }
 
 func (e *Engine) unstall(id catalog.ID) {
@@ -239,15 +342,30 @@ func (e *Engine) unstall(id catalog.ID) {
 	delete(e.stalled, id)
 }
 
-func stalledError(r *catalog.Relation, err error) error {
-	return sqlerr.Newf(sqlerr.ObjectNotInPrerequisiteState, "%s %q is stalled: %v", r.Kind, r.Name, err).
-		WithHint("Its job failed again and again. Drop it, or remove the cause and restart the server.")
+func kindName(k catalog.RelKind) string {
+	if k == catalog.MatView {
+		return "materialized view"
+	}
+	return string(k)
+}
+
+// firstLine leaves out the stack of a panic.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // StalledError gives the error for a read of a relation whose job does not run, nil if it does.
 func (i *Incarnation) StalledError(r *catalog.Relation) error {
-	if err := i.e.Stalled(i.Catalog(), r.ID); err != nil {
-		return stalledError(r, err)
+	cat := i.Catalog()
+	err := i.e.Stalled(cat, r.ID)
+	if err == nil {
+		return nil
 	}
-	return nil
+	hint := "Its job, or one that it depends on, failed again and again. Remove the cause and restart the server, or drop it."
+	if now := cat.RelationByID(r.ID); now != nil && now.Stale != "" {
+		hint = "Its job, or one that it depends on, failed again and again, and its inputs went on without it. Drop it and create it again."
+	}
+	return sqlerr.Newf(sqlerr.ObjectNotInPrerequisiteState, "%s %q is stalled: %s", kindName(r.Kind), r.Name, firstLine(err)).
+		WithHint("%s", hint)
 }

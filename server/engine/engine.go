@@ -60,7 +60,9 @@ type Engine struct {
 	cur *Incarnation
 	// changed is closed, and replaced, whenever cur changes.
 	changed chan struct{}
-	closed  bool
+	// last gives the catalog of the newest incarnation, also when that has ended.
+	last   func() *catalog.Catalog
+	closed bool
 	// recoveries counts the incarnations after the first.
 	recoveries int64
 	// failures counts, by job, failures since the last one that was long ago.
@@ -111,16 +113,22 @@ func Open(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-func (e *Engine) publish(inc *Incarnation) {
+// publish makes an incarnation the present one; false if the engine was closed meanwhile.
+func (e *Engine) publish(inc *Incarnation) bool {
 	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return false
+	}
 	e.cur = inc
 	if inc.after {
 		e.recoveries++
 	}
+	e.last = inc.Catalog
 	close(e.changed)
 	e.changed = make(chan struct{})
-	e.mu.Unlock()
 	e.wg.Go(func() { e.watch(inc) })
+	return true
 }
 
 // Acquire gives the present incarnation, waiting for a recovery that is under way. The caller must
@@ -152,13 +160,14 @@ func (e *Engine) Acquire(ctx context.Context) (inc *Incarnation, release func(),
 func (e *Engine) Catalog() *catalog.Catalog {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.cur == nil {
+	if e.last == nil {
 		return catalog.New()
 	}
-	return e.cur.Catalog()
+	return e.last()
 }
 
-// Close makes a last checkpoint, stops everything and closes the store.
+// Close makes a last checkpoint, for which it takes until ctx ends, stops everything and closes the store.
+// Who has acquired an incarnation must release it.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	if e.closed {
@@ -198,8 +207,9 @@ func (e *Engine) startCounting() (*Incarnation, error) {
 	}
 }
 
-// count notes a failure of a job and stalls the job when there were too many.
-func (e *Engine) count(f flow.Failure) (delay time.Duration) {
+// count notes a failure and stalls the job when it had too many; r is the job's relation, nil if there
+// is none. The delay is how long the next start should wait.
+func (e *Engine) count(f flow.Failure, r *catalog.Relation) (delay time.Duration) {
 	e.cfg.Logger.Error("job failed", "job", uint32(f.Job), "error", f.Err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -213,14 +223,33 @@ func (e *Engine) count(f flow.Failure) (delay time.Duration) {
 	}
 	c.n++
 	c.last = time.Now()
-	if c.n >= stallAfter && f.Job != 0 {
-		e.stalled[catalog.ID(f.Job)] = f.Err
-		e.cfg.Logger.Error("job stalled", "job", uint32(f.Job), "error", f.Err)
+	if c.n >= stallAfter && canStall(r) {
+		e.stallLocked(r, f.Err)
+		delete(e.failures, f.Job)
+		return 0
 	}
 	if c.n > 1 {
 		delay = 50 * time.Millisecond << min(c.n, 8)
 	}
 	return delay
+}
+
+// canStall tells whether everything else can do without a relation's job. A table that statements write to
+// has acknowledged writes in the log, which would be lost.
+func canStall(r *catalog.Relation) bool {
+	return r != nil && (r.Kind != catalog.Table || r.HasConnector())
+}
+
+// stall keeps a relation's job from being started.
+func (e *Engine) stall(r *catalog.Relation, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stallLocked(r, err)
+}
+
+func (e *Engine) stallLocked(r *catalog.Relation, err error) {
+	e.stalled[r.ID] = err
+	e.cfg.Logger.Error("job stalled", "job", uint32(r.ID), "name", r.Name, "error", err)
 }
 
 // watch replaces a published incarnation when it fails.
@@ -231,7 +260,7 @@ func (e *Engine) watch(inc *Incarnation) {
 	case <-e.ctx.Done():
 		return
 	}
-	delay := e.count(f)
+	delay := e.count(f, inc.Catalog().RelationByID(catalog.ID(f.Job)))
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
@@ -250,7 +279,11 @@ func (e *Engine) watch(inc *Incarnation) {
 		if err == nil {
 			e.cfg.Logger.Info("recovered", "epoch", uint64(next.Store.Completed()))
 			next.after = true
-			e.publish(next)
+			if !e.publish(next) {
+				if err := next.stop(); err != nil {
+					e.cfg.Logger.Error("stopping after a recovery", "error", err)
+				}
+			}
 			return
 		}
 		if e.ctx.Err() != nil {
@@ -297,7 +330,7 @@ func (e *Engine) stalledLocked(cat *catalog.Catalog, id catalog.ID) error {
 	return nil
 }
 
-// StateVersion is the version of what the engine keeps in the catalog record.
+// catalogVersion is the version of the record that has the catalog.
 const catalogVersion = 1
 
 var catalogKey = []byte("catalog")

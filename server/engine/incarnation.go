@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -30,6 +32,9 @@ type Incarnation struct {
 	// after tells that this is not the first incarnation.
 	after bool
 
+	// locks are those of all tables.
+	locks *table.Locks
+
 	cat atomic.Pointer[catalog.Catalog]
 
 	mu sync.Mutex
@@ -41,10 +46,14 @@ type Incarnation struct {
 	// tables, sources and problems are replaced under mu.
 	tables   map[catalog.ID]*table.Table
 	sources  map[catalog.ID]exec.Source
-	problems map[catalog.ID]error
+	problems map[catalog.ID]map[int]error // by split
 	nextID   catalog.ID
-	seqs     *table.Sequences
-	errs     rowErrors
+	// dropping are the relations that a Drop under way is about to remove.
+	dropping map[catalog.ID]bool
+	// failed is why the incarnation ended; its Err is nil as long as no job has failed.
+	failed flow.Failure
+	seqs   *table.Sequences
+	errs   rowErrors
 }
 
 func (i *Incarnation) enter() bool {
@@ -106,10 +115,10 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	}
 	i := &Incarnation{
 		e: e, Store: store, gone: make(chan struct{}), failure: make(chan flow.Failure, 1), nextID: cat.NextID,
-		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]error{},
+		locks: table.NewLocks(), dropping: map[catalog.ID]bool{},
+		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]map[int]error{},
 	}
 	i.cat.Store(cat)
-	i.Ctx, i.cancel = context.WithCancel(e.ctx)
 	live := map[storage.TableID]bool{storage.TableID(table.SequencesID): true}
 	for _, r := range cat.Relations {
 		for _, id := range table.Tables(r) {
@@ -119,10 +128,14 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	if err := store.Retain(func(id storage.TableID) bool { return live[id] }); err != nil {
 		return nil, err
 	}
+	i.Ctx, i.cancel = context.WithCancel(e.ctx)
 	i.RT = flow.NewRuntime(i.Ctx, flow.Config{
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint,
 		MemoryBudget: e.cfg.MemoryLimit / 8, LogPos: store.Checkpoint().LogPos,
 		Failed: func(f flow.Failure) {
+			i.mu.Lock()
+			i.failed = f
+			i.mu.Unlock()
 			i.cancel()
 			i.failure <- f
 		},
@@ -137,8 +150,12 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 		i.RT.Stop()
 		select {
 		case f := <-i.failure:
-			e.count(f)
-			err = errors.Join(errJobFailed, f.Err)
+			r := cat.RelationByID(catalog.ID(f.Job))
+			e.count(f, r)
+			err = f.Err
+			if canStall(r) {
+				err = errors.Join(errJobFailed, err)
+			}
 		default:
 		}
 		return nil, err
@@ -150,55 +167,48 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 func (i *Incarnation) deployAll() error {
 	cat := i.Catalog()
 	seqRel := table.SequencesRelation()
-	seqTable := table.New(i.Store, seqRel)
+	seqTable := table.New(i.Store, i.locks, seqRel)
 	i.tables[seqRel.ID] = seqTable
 	jobs := []*flow.Job{i.tableJob(seqTable)}
+	running := map[catalog.ID]bool{}
 	for _, r := range cat.Sorted() {
+		if r.Stale != "" {
+			i.e.stall(r, errors.New(r.Stale))
+		}
 		if i.e.Stalled(cat, r.ID) != nil {
 			continue
 		}
-		switch r.Kind {
-		case catalog.Table:
-			t := table.New(i.Store, r)
-			i.tables[r.ID] = t
-			if !r.HasConnector() {
-				jobs = append(jobs, i.tableJob(t))
-				continue
-			}
-			j, err := i.connectorTableJob(t, i.stateIDs(r))
-			if err != nil {
-				return fmt.Errorf("table %s: %w", r.Name, err)
-			}
-			jobs = append(jobs, j)
-		case catalog.Source:
-			if i.needed(cat, r.ID) {
-				j, err := i.sourceJob(r, i.stateIDs(r))
-				if err != nil {
-					return fmt.Errorf("source %s: %w", r.Name, err)
-				}
-				jobs = append(jobs, j)
-			}
-		case catalog.MatView, catalog.Sink:
-			j, err := i.queryJob(cat, r, i.stateIDs(r), nil)
-			if err != nil {
-				return fmt.Errorf("%s %s: %w", r.Kind, r.Name, err)
-			}
+		j, err := i.storedJob(cat, r)
+		if err != nil && canStall(r) {
+			// One object that cannot be set up any more must not take the others with it.
+			i.e.stall(r, err)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", r.Kind, r.Name, err)
+		}
+		if j != nil {
 			jobs = append(jobs, j)
 		}
+		running[r.ID] = j != nil
+	}
+	save, err := i.markStale(cat, running)
+	if err != nil {
+		return err
 	}
 	ctx := i.Ctx
-	if _, err := i.RT.Deploy(ctx, flow.Save{}, jobs...); err != nil {
+	if _, err := i.RT.Deploy(ctx, save, jobs...); err != nil {
 		return err
 	}
 	i.seqs = table.NewSequences(seqTable, i.Store.Log(), i.RT)
-	err := i.Store.Log().Replay(i.Store.Checkpoint().LogPos, func(pos storage.LogPos, rec []byte) error {
-		return table.Replay(i.RT, pos, rec, func(id uint32) *table.Table { return i.tables[catalog.ID(id)] })
-	})
-	if err != nil {
+	if err := i.replay(); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
 	if err := i.RT.Wait(ctx, i.RT.Open()); err != nil {
 		return fmt.Errorf("recovery: %w", err)
+	}
+	if err := i.seqs.Retain(func(id catalog.ID) bool { return cat.RelationByID(id) != nil }); err != nil {
+		return fmt.Errorf("sequences: %w", err)
 	}
 	for _, t := range i.tables {
 		if err := t.OpenSequences(i.seqs); err != nil {
@@ -206,6 +216,88 @@ func (i *Incarnation) deployAll() error {
 		}
 	}
 	return nil
+}
+
+// storedJob makes the job of a relation of the catalog, nil if it has none.
+func (i *Incarnation) storedJob(cat *catalog.Catalog, r *catalog.Relation) (*flow.Job, error) {
+	switch r.Kind {
+	case catalog.Table:
+		t := table.New(i.Store, i.locks, r)
+		var j *flow.Job
+		var err error
+		if r.HasConnector() {
+			j, err = i.connectorTableJob(t, i.stateIDs(r))
+		} else {
+			j = i.tableJob(t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		i.tables[r.ID] = t
+		return j, nil
+	case catalog.Source:
+		if i.needed(cat, r.ID) {
+			return i.sourceJob(r, i.stateIDs(r))
+		}
+	case catalog.MatView, catalog.Sink:
+		return i.queryJob(cat, r, i.stateIDs(r), nil)
+	}
+	return nil, nil
+}
+
+// markStale gives what the first checkpoint without the jobs of views and sinks that do not run has to
+// say: that their state, which is that of the checkpoint before, misses what their inputs do from now on,
+// so that they can never go on. Those whose inputs all stand still too are not concerned.
+func (i *Incarnation) markStale(cat *catalog.Catalog, running map[catalog.ID]bool) (flow.Save, error) {
+	c := cat.Clone()
+	moves := map[catalog.ID]bool{}
+	for _, r := range cat.Sorted() {
+		m := running[r.ID]
+		for _, d := range r.DependsOn {
+			m = m || moves[d]
+		}
+		moves[r.ID] = m
+		if !m || running[r.ID] || r.Stale != "" || r.Kind != catalog.MatView && r.Kind != catalog.Sink {
+			continue
+		}
+		s := *r
+		s.Stale = fmt.Sprint(i.e.Stalled(cat, r.ID))
+		c.Put(&s)
+		moves[r.ID] = true
+	}
+	stale := false
+	for id, r := range c.Relations {
+		stale = stale || r != cat.Relations[id]
+	}
+	if !stale {
+		return flow.Save{}, nil
+	}
+	op, err := encodeCatalog(c)
+	if err != nil {
+		return flow.Save{}, err
+	}
+	i.cat.Store(c)
+	return flow.Save{Meta: []storage.MetaOp{op}}, nil
+}
+
+// replayStep is how many bytes of the log are applied before the dataflow is awaited, so that it bounds
+// what is on the way.
+const replayStep = 16 << 20
+
+// replay applies the log behind the checkpoint.
+func (i *Incarnation) replay() error {
+	size := 0
+	return i.Store.Log().Replay(i.Store.Checkpoint().LogPos, func(pos storage.LogPos, rec []byte) error {
+		err := table.Replay(i.RT, pos, rec, func(id uint32) *table.Table { return i.tables[catalog.ID(id)] })
+		if err != nil {
+			return err
+		}
+		if size += len(rec); size < replayStep {
+			return nil
+		}
+		size = 0
+		return i.RT.Wait(i.Ctx, i.RT.Open())
+	})
 }
 
 // needed tells whether some job reads a source.
@@ -246,21 +338,28 @@ func (i *Incarnation) Source(r *catalog.Relation) (exec.Source, error) {
 	return s, nil
 }
 
-// Problem tells why a source does not deliver any more, nil if it does.
+// Problem tells why a source, or one of its splits, does not deliver any more, nil if it does.
 func (i *Incarnation) Problem(id catalog.ID) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.problems[id]
+	by := i.problems[id]
+	if len(by) == 0 {
+		return nil
+	}
+	return by[slices.Min(slices.Collect(maps.Keys(by)))]
 }
 
-func (i *Incarnation) setProblem(id catalog.ID, err error) {
+func (i *Incarnation) setProblem(id catalog.ID, split int, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err == nil {
-		delete(i.problems, id)
-	} else {
-		i.problems[id] = err
+		delete(i.problems[id], split)
+		return
 	}
+	if i.problems[id] == nil {
+		i.problems[id] = map[int]error{}
+	}
+	i.problems[id][split] = err
 }
 
 // Snapshot pins an epoch for a read. A fresh one contains every write acknowledged before the call.

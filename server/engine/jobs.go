@@ -128,7 +128,7 @@ func (i *Incarnation) sourceFragment(r *catalog.Relation) (*flow.Fragment, error
 	}
 	return &flow.Fragment{
 		Parallel: src.Splits(), Types: flow.SourceTypes(src),
-		Source: &flow.SourceSpec{Source: src, Failed: func(_ int, err error) { i.setProblem(r.ID, err) }},
+		Source: &flow.SourceSpec{Source: src, Failed: func(split int, err error) { i.setProblem(r.ID, split, err) }},
 	}, nil
 }
 

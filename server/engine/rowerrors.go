@@ -33,6 +33,12 @@ func (r *rowErrors) add(id catalog.ID, err error) {
 	e.Count++
 }
 
+func (r *rowErrors) forget(id catalog.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.by, id)
+}
+
 // RowErrors gives the failed rows of a job.
 func (i *Incarnation) RowErrors(id catalog.ID) RowErrors {
 	i.errs.mu.Lock()

@@ -29,10 +29,9 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 			"%s inside a transaction block is not supported yet", statementName(e.p.ast)).
 			WithHint("Run it outside of BEGIN and COMMIT.")
 	}
-	if !t.writes.Empty() {
-		if err := t.inc.Commit(t.writes, true); err != nil {
-			return pgwire.Result{}, err
-		}
+	// Locks go too, even if nothing was written under them: the statement may want them itself.
+	if err := t.inc.Commit(t.writes, true); err != nil {
+		return pgwire.Result{}, err
 	}
 	unlock, err := t.inc.LockDDL(ctx)
 	if err != nil {
@@ -68,7 +67,7 @@ func (d *definer) run(ctx context.Context) (string, error) {
 	case *ast.CreateSchema:
 		return "CREATE SCHEMA", d.createSchema(st)
 	case *ast.Drop:
-		return "DROP " + string(st.Kind), d.drop(st)
+		return "DROP " + string(st.Kind), d.drop(ctx, st)
 	case *ast.Truncate:
 		return "TRUNCATE TABLE", d.truncate(ctx, st)
 	case *ast.Alter:
@@ -315,9 +314,9 @@ func wrongKind(r *catalog.Relation, want catalog.RelKind) error {
 		WithHint("Use DROP %s to remove %s.", strings.ToUpper(kindWord(r.Kind)), article(r.Kind))
 }
 
-func (d *definer) drop(st *ast.Drop) error {
+func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
 	if st.Kind == ast.KindSchema {
-		return d.dropSchemas(st)
+		return d.dropSchemas(ctx, st)
 	}
 	if _, ok := relationKinds[st.Kind]; !ok {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "DROP %s is not supported yet", st.Kind)
@@ -332,10 +331,10 @@ func (d *definer) drop(st *ast.Drop) error {
 			named[r.ID] = r
 		}
 	}
-	return d.dropRelations(named, st.Cascade)
+	return d.dropRelations(ctx, named, st.Cascade)
 }
 
-func (d *definer) dropSchemas(st *ast.Drop) error {
+func (d *definer) dropSchemas(ctx context.Context, st *ast.Drop) error {
 	named := map[catalog.ID]*catalog.Relation{}
 	var schemas []string
 	for _, n := range st.Names {
@@ -360,7 +359,7 @@ func (d *definer) dropSchemas(st *ast.Drop) error {
 			named[r.ID] = r
 		}
 	}
-	if err := d.dropRelations(named, st.Cascade); err != nil {
+	if err := d.dropRelations(ctx, named, st.Cascade); err != nil {
 		return err
 	}
 	return d.t.inc.Change(func(c *catalog.Catalog) {
@@ -381,7 +380,7 @@ func (d *definer) displayName(r *catalog.Relation) string {
 }
 
 // dropRelations drops relations and, with cascade, all that depends on them.
-func (d *definer) dropRelations(named map[catalog.ID]*catalog.Relation, cascade bool) error {
+func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catalog.Relation, cascade bool) error {
 	if len(named) == 0 {
 		return nil
 	}
@@ -438,7 +437,7 @@ func (d *definer) dropRelations(named map[catalog.ID]*catalog.Relation, cascade 
 		rels = append(rels, r)
 	}
 	sort.Slice(rels, func(i, j int) bool { return rels[i].ID > rels[j].ID })
-	return d.t.inc.Drop(rels)
+	return d.t.inc.Drop(ctx, rels)
 }
 
 func (d *definer) truncate(ctx context.Context, st *ast.Truncate) error {

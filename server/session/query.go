@@ -108,7 +108,7 @@ func (s *session) runBatch(ctx context.Context, t *tx, b *plan.Batch, emit func(
 	if err := s.checkRelations(t, b.Relations); err != nil {
 		return err
 	}
-	snap, release, err := s.snapshot(ctx, t)
+	snap, release, err := s.snapshotFor(ctx, t, b.Relations)
 	if err != nil {
 		return err
 	}
@@ -122,6 +122,33 @@ func (s *session) runBatch(ctx context.Context, t *tx, b *plan.Batch, emit func(
 		return err
 	}
 	return batch.Run(r.context(ctx), root, emit)
+}
+
+// snapshotFor gives the snapshot for a statement that reads rels. One that reads nothing of the dataflow,
+// as INSERT ... VALUES, does not wait for it.
+func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relation) (*storage.Snapshot, func(), error) {
+	reads := false
+	for _, rel := range rels {
+		reads = reads || rel.Kind != catalog.System
+	}
+	if !reads && t.snap == nil {
+		snap, err := t.inc.Snapshot(ctx, false)
+		if err != nil {
+			return nil, nil, err
+		}
+		return snap, snap.Release, nil
+	}
+	snap, release, err := s.snapshot(ctx, t)
+	if err != nil || t.snap != nil {
+		return snap, release, err
+	}
+	for _, rel := range rels {
+		if rel.Kind != catalog.System && !t.inc.Readable(rel.ID) {
+			release()
+			return nil, nil, sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", rel.Name)
+		}
+	}
+	return snap, release, nil
 }
 
 // checkRelations refuses what cannot be read and warns of what is not complete.

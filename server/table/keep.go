@@ -3,6 +3,7 @@ package table
 import (
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 	"github.com/weirdb/weir/storage"
 )
@@ -15,11 +16,14 @@ import (
 //	State:   the table's arrangement itself.
 //	Memory:  nothing of its own.
 //	Barrier: seals the arrangement and is forwarded.
-//	Errors:  those of storage.
+//	Errors:  those of storage. A row with NULL in a column that must have a value is left out and
+//	         reported as a row error.
 type Keep struct {
 	t    *Table
+	ctx  *exec.Context
 	out  exec.Output
 	rows *vec.Chunk
+	part *vec.Chunk // the complete rows of a chunk that has others
 	cs   []storage.Change
 }
 
@@ -32,14 +36,19 @@ func NewKeep(t *Table) *Keep { return &Keep{t: t} }
 func (k *Keep) Schema() []types.Type { return k.t.types }
 
 // Open prepares.
-func (k *Keep) Open(_ *exec.Context, out exec.Output) error {
-	k.out = out
+func (k *Keep) Open(ctx *exec.Context, out exec.Output) error {
+	k.ctx, k.out = ctx, out
 	k.rows = vec.NewChunk(k.t.types, vec.ChunkSize)
+	k.part = vec.NewChunk(k.t.types, 8)
 	return nil
 }
 
 // Chunk stores rows.
 func (k *Keep) Chunk(_ int, c *vec.Chunk) error {
+	c, err := k.complete(c)
+	if err != nil || c.Len() == 0 {
+		return err
+	}
 	if k.t.hasRowID() {
 		k.cs = k.cs[:0]
 		for i := range c.Len() {
@@ -65,6 +74,42 @@ func (k *Keep) Chunk(_ int, c *vec.Chunk) error {
 		k.t.Arr.Apply([]storage.Change{{Key: key, Value: vec.EncodeRow(nil, c.Cols, i)}})
 	}
 	return k.out.Chunk(k.rows)
+}
+
+// complete leaves out the rows that miss a value.
+func (k *Keep) complete(c *vec.Chunk) (*vec.Chunk, error) {
+	var bad map[int]bool
+	for j, col := range k.t.Rel.Columns {
+		if !col.NotNull || !c.Cols[j].Nulls.Any() {
+			continue
+		}
+		for i := range c.Len() {
+			if !c.Cols[j].IsNull(i) || bad[i] {
+				continue
+			}
+			if bad == nil {
+				bad = map[int]bool{}
+			}
+			bad[i] = true
+			err := k.ctx.RowError(sqlerr.Newf(sqlerr.NotNullViolation,
+				"null value in column %q of relation %q violates not-null constraint", col.Name, k.t.Rel.Name))
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	if bad == nil {
+		return c, nil
+	}
+	var sel []int32
+	for i := range c.Len() {
+		if !bad[i] {
+			sel = append(sel, int32(i))
+		}
+	}
+	k.part.Reset()
+	k.part.AppendSel(c, sel)
+	return k.part, nil
 }
 
 // Watermark is dropped: a row that replaces another may take back an old time.

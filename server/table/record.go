@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 )
 
 // A log record is what one transaction changed:
@@ -90,8 +91,8 @@ func decodeRecord(b []byte) ([]tableChanges, error) {
 	ts := make([]tableChanges, n)
 	for i := range ts {
 		var id, m uint64
-		if id, b, err = cutUvarint(b); err != nil {
-			return nil, err
+		if id, b, err = cutUvarint(b); err != nil || id > math.MaxUint32 {
+			return nil, errRecord
 		}
 		if m, b, err = cutUvarint(b); err != nil || m > uint64(len(b)) {
 			return nil, errRecord

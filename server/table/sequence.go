@@ -21,6 +21,9 @@ const SequencesID catalog.ID = 1
 // of a block is lost, as in PostgreSQL.
 const sequenceBlock = 1024
 
+// sequenceLimit is what PostgreSQL reports when a sequence is at its end.
+const sequenceLimit sqlerr.Code = "2200H"
+
 // SequencesRelation describes the built-in table.
 func SequencesRelation() *catalog.Relation {
 	return &catalog.Relation{
@@ -40,6 +43,9 @@ type Sequence struct {
 	rel   catalog.ID
 	col   int
 	key   []byte
+	// max is the largest value that the column can hold, name what messages call the sequence.
+	max  int64
+	name string
 
 	mu sync.Mutex
 	// row is the sequence's row as it is stored; nil before the first reservation.
@@ -67,9 +73,18 @@ func (s *Sequences) row(rel catalog.ID, col int, reserved int64) ([]byte, *vec.C
 }
 
 // Open gives the sequence of a table's column, where the last incarnation left off.
-func (s *Sequences) Open(rel catalog.ID, col int) (*Sequence, error) {
-	_, c := s.row(rel, col, 0)
-	q := &Sequence{store: s, rel: rel, col: col, key: s.t.Key(nil, c, 0), next: 1, reserved: 1}
+func (s *Sequences) Open(rel *catalog.Relation, col int) (*Sequence, error) {
+	_, c := s.row(rel.ID, col, 0)
+	q := &Sequence{
+		store: s, rel: rel.ID, col: col, key: s.t.Key(nil, c, 0), next: 1, reserved: 1,
+		max: math.MaxInt64, name: rel.Name + "_" + rel.Columns[col].Name + "_seq",
+	}
+	switch rel.Columns[col].Type.Kind {
+	case types.Int2:
+		q.max = math.MaxInt16
+	case types.Int4:
+		q.max = math.MaxInt32
+	}
 	row, ok, err := s.t.Arr.HeadGet(q.key)
 	if err != nil {
 		return nil, err
@@ -88,11 +103,17 @@ func (s *Sequences) Open(rel catalog.ID, col int) (*Sequence, error) {
 func (q *Sequence) Take(n int64) (int64, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.next > math.MaxInt64-n-sequenceBlock {
-		return 0, sqlerr.Newf(sqlerr.ConfigurationLimitExceeded, "nextval: reached maximum value of sequence (%d)", int64(math.MaxInt64))
+	if n > q.max-q.next+1 {
+		return 0, sqlerr.Newf(sequenceLimit, "nextval: reached maximum value of sequence %q (%d)", q.name, q.max)
 	}
-	if q.next+n > q.reserved {
-		if err := q.reserve(q.next + n + sequenceBlock); err != nil {
+	if n > q.reserved-q.next {
+		// Who takes many will take more.
+		block := max(sequenceBlock, 16*n)
+		limit := int64(math.MaxInt64)
+		if block < limit-q.next-n {
+			limit = q.next + n + block
+		}
+		if err := q.reserve(limit); err != nil {
 			return 0, err
 		}
 	}
@@ -104,15 +125,34 @@ func (q *Sequence) Take(n int64) (int64, error) {
 // reserve records that values below limit may be given out.
 func (q *Sequence) reserve(limit int64) error {
 	row, _ := q.store.row(q.rel, q.col, limit)
-	cs := []change{{Key: q.key, Old: q.row, New: row}}
-	w, err := q.store.t.write(cs)
-	if err != nil {
-		return err
-	}
-	rec := encodeRecord([]tableChanges{{id: uint32(SequencesID), changes: cs}})
-	if err := submit(q.store.log, q.store.rt, rec, []flow.TableWrite{w}, true); err != nil {
+	if err := q.store.change([]change{{Key: q.key, Old: q.row, New: row}}); err != nil {
 		return err
 	}
 	q.row, q.reserved = row, limit
 	return nil
+}
+
+// change makes changes of the table of sequences durable.
+func (s *Sequences) change(cs []change) error {
+	w, err := s.t.write(cs)
+	if err != nil {
+		return err
+	}
+	return submit(s.log, s.rt, encodeRecord([]tableChanges{{id: uint32(SequencesID), changes: cs}}), []flow.TableWrite{w}, true)
+}
+
+// Retain deletes the sequences of relations that live does not claim: those of tables that were dropped.
+func (s *Sequences) Retain(live func(catalog.ID) bool) error {
+	var cs []change
+	err := s.t.Arr.HeadScan(nil, nil, func(k, v []byte) error {
+		ds, _, err := vec.DecodeDatums(nil, s.t.types, v)
+		if err == nil && !live(catalog.ID(ds[0].I)) {
+			cs = append(cs, change{Key: slices.Clone(k), Old: slices.Clone(v)})
+		}
+		return err
+	})
+	if err != nil || len(cs) == 0 {
+		return err
+	}
+	return s.change(cs)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/exec/vec"
@@ -22,8 +23,12 @@ type Table struct {
 	key     []vec.SortKey
 	keyCols []int
 	unique  []*uniqueIndex
+	locks   *Locks
 	lock    lock
-	keys    keyLocks
+	// keys are the locks of the keys that are being written, under locks.mu.
+	keys map[string]*lock
+	// dropped is set under the exclusive lock when the table is gone.
+	dropped atomic.Bool
 	// sequences make the values of _row_id, serial and identity columns, by column.
 	sequences map[int]*Sequence
 }
@@ -32,7 +37,6 @@ type Table struct {
 // columns to the row's key. Rows with NULL in a column are not in it.
 type uniqueIndex struct {
 	con  catalog.Unique
-	cols []*vec.Vector // scratch headers, set per chunk
 	keys []vec.SortKey
 	arr  *storage.Arrangement
 }
@@ -41,11 +45,10 @@ type uniqueIndex struct {
 func UniqueStateName(constraint string) string { return "unique/" + constraint }
 
 // New opens a table. Its arrangements are made in the store when they do not exist.
-func New(store *storage.Store, rel *catalog.Relation) *Table {
+func New(store *storage.Store, locks *Locks, rel *catalog.Relation) *Table {
 	t := &Table{
 		Rel: rel, Arr: store.Arrangement(storage.TableID(rel.ID)),
-		lock: newLock(), keys: keyLocks{held: map[string]chan struct{}{}},
-		sequences: map[int]*Sequence{},
+		locks: locks, keys: map[string]*lock{}, sequences: map[int]*Sequence{},
 	}
 	for _, c := range rel.Columns {
 		t.types = append(t.types, c.Type)
@@ -168,40 +171,51 @@ func (t *Table) write(cs []change) (flow.TableWrite, error) {
 			}
 		}
 		if chunk.Len() >= vec.ChunkSize-1 && i+1 < len(cs) {
-			t.indexChanges(&w, chunk)
 			w.Chunks = append(w.Chunks, chunk)
 			chunk = vec.NewChunk(t.types, vec.ChunkSize)
 		}
 	}
 	if chunk.Len() > 0 {
-		t.indexChanges(&w, chunk)
 		w.Chunks = append(w.Chunks, chunk)
 	}
 	w.Changes[0] = rows
+	for j, u := range t.unique {
+		w.Changes[1+j] = t.indexChanges(u, w.Chunks)
+	}
 	return w, nil
 }
 
-// indexChanges derives the changes of the unique indexes. Retractions come first, so that a value that
-// moves from one row to another in the same transaction stays.
-func (t *Table) indexChanges(w *flow.TableWrite, c *vec.Chunk) {
-	for j, u := range t.unique {
-		for pass := range 2 {
+// indexChanges derives the changes of a unique index from all rows that go and come. Retractions come
+// first, so that a value that moves from one row to another in the same transaction stays.
+func (t *Table) indexChanges(u *uniqueIndex, chunks []*vec.Chunk) []storage.Change {
+	var out []storage.Change
+	for _, retract := range []bool{true, false} {
+		for _, c := range chunks {
 			for i := range c.Len() {
-				if (c.Diff(i) < 0) != (pass == 0) {
+				if (c.Diff(i) < 0) != retract {
 					continue
 				}
 				k, ok := u.uniqueKey(nil, c, i)
 				if !ok {
 					continue
 				}
-				ch := storage.Change{Key: k, Delete: pass == 0}
-				if pass == 1 {
+				ch := storage.Change{Key: k, Delete: retract}
+				if !retract {
 					ch.Value = t.Key(nil, c, i)
 				}
-				w.Changes[1+j] = append(w.Changes[1+j], ch)
+				out = append(out, ch)
 			}
 		}
 	}
+	return out
+}
+
+// Drop says that the table is gone: who waits for its lock, or asks for it later, is told so. The
+// caller has the exclusive lock.
+func (t *Table) Drop() { t.dropped.Store(true) }
+
+func (t *Table) gone() error {
+	return sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", t.Rel.Name)
 }
 
 // OpenSequences opens the sequences of all columns that need one.
@@ -210,7 +224,7 @@ func (t *Table) OpenSequences(s *Sequences) error {
 		if !c.Serial && c.Identity == "" {
 			continue
 		}
-		q, err := s.Open(t.Rel.ID, i)
+		q, err := s.Open(t.Rel, i)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,7 @@ package table
 
 import (
 	"context"
-	"errors"
+	"encoding/binary"
 	"slices"
 
 	"github.com/tidwall/btree"
@@ -20,12 +20,14 @@ type Row struct{ Old, New []byte }
 type Tx struct {
 	tables map[uint32]*txTable
 	order  []*txTable
+	// waiting is the request that the transaction waits for, under Locks.mu; nil if none.
+	waiting *request
 }
 
 type txTable struct {
 	t                 *Table
 	shared, exclusive bool
-	keys              map[string]bool
+	keys              map[string]bool // locked; see lockKeys
 	rows              *btree.Map[string, Row]
 	// unique has, for each unique index, what the transaction changed: the key of the row that
 	// has the value now, or "" for none.
@@ -58,50 +60,30 @@ func (x *Tx) table(t *Table) *txTable {
 	return tt
 }
 
-func (x *Tx) holding() bool {
-	for _, tt := range x.order {
-		if tt.shared || tt.exclusive {
-			return true
-		}
-	}
-	return false
-}
-
-// Lock takes the table's lock, until the transaction ends. A transaction that has it shared and
-// wants it exclusive gives it up and waits again; the keys that it wrote stay locked.
+// Lock takes the table's lock, until the transaction ends. One that shares the lock and wants it alone
+// keeps its share meanwhile if it has written under it.
 func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
 	tt := x.table(t)
 	if tt.exclusive || tt.shared && !exclusive {
 		return nil
 	}
-	if tt.shared {
-		// Its own share is in the way of the exclusive lock. While it has none, another
-		// transaction may write, but not the keys that are locked.
-		if tt.rows.Len() > 0 {
-			return x.upgrade(ctx, tt)
-		}
-		t.lock.release(false)
-		tt.shared = false
+	if tt.shared && tt.rows.Len() == 0 {
+		// Without it two of these would be a deadlock for nothing.
+		x.unshare(tt)
 	}
-	holding := x.holding()
-	if err := t.lock.acquire(ctx, exclusive, holding); err != nil {
+	if err := t.locks.acquire(ctx, x, &t.lock, exclusive); err != nil {
 		return err
 	}
 	tt.shared, tt.exclusive = !exclusive, exclusive
+	if t.dropped.Load() {
+		return t.gone()
+	}
 	return nil
 }
 
-// upgrade turns a share into the exclusive lock while keeping the share; two transactions that both try
-// wait for each other until one loses patience.
-func (x *Tx) upgrade(ctx context.Context, tt *txTable) error {
-	err := patiently(ctx, true, func(ctx context.Context) error {
-		return tt.t.lock.sem.Acquire(ctx, exclusiveWeight-1)
-	})
-	if err != nil {
-		return err
-	}
-	tt.shared, tt.exclusive = false, true
-	return nil
+func (x *Tx) unshare(tt *txTable) {
+	tt.t.locks.release(x, &tt.t.lock)
+	tt.shared = false
 }
 
 // Rows gives what the transaction changed in a table, for reads of its own writes; nil if nothing.
@@ -151,34 +133,55 @@ type Conflict struct {
 	Err error
 }
 
-// lockKeys locks all keys that rows of c would take. Under the exclusive lock there is no need.
+// manyKeys is how many keys of a table a transaction locks one by one; after that it takes the table's
+// lock alone as soon as nobody else shares it, so that a large load does not need memory for locks.
+const manyKeys = 10_000
+
+// lockKeys locks all keys that rows of c would take, in their order, so that two statements that want the
+// same ones do not wait for each other. Under the exclusive lock there is no need.
 func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk) error {
-	if tt.exclusive {
+	if tt.exclusive || tt.t.hasRowID() && len(tt.t.unique) == 0 {
+		return nil
+	}
+	if len(tt.keys) >= manyKeys && tt.t.locks.try(x, &tt.t.lock, true) {
+		tt.shared, tt.exclusive = false, true
 		return nil
 	}
 	var keys []string
 	for i := range c.Len() {
 		if !tt.t.hasRowID() {
-			keys = append(keys, "p"+string(tt.t.Key(nil, c, i)))
+			keys = append(keys, lockName(0, tt.t.Key(nil, c, i)))
 		}
 		for j, u := range tt.t.unique {
 			if k, ok := u.uniqueKey(nil, c, i); ok {
-				keys = append(keys, string(rune('a'+j))+string(k))
+				keys = append(keys, lockName(1+j, k))
 			}
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
 	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	if err := tt.t.keys.acquire(ctx, keys, tt.keys, x.holding()); err != nil {
-		return err
-	}
-	for _, k := range keys {
+	for _, k := range slices.Compact(keys) {
+		if tt.keys[k] {
+			continue
+		}
+		if !tt.t.tryKey(x, k) {
+			if tt.shared && tt.rows.Len() == 0 {
+				// Who has the key may want the table for itself. Nothing was written under this
+				// transaction's share yet, so it need not be in the way.
+				x.unshare(tt)
+			}
+			if err := tt.t.awaitKey(ctx, x, k); err != nil {
+				return err
+			}
+		}
 		tt.keys[k] = true
 	}
-	return nil
+	return x.Lock(ctx, tt.t, false)
+}
+
+// lockName names a key of index number i for locking.
+func lockName(i int, key []byte) string {
+	b := binary.AppendUvarint(make([]byte, 0, len(key)+2), uint64(i))
+	return string(append(b, key...))
 }
 
 // Prepare locks a table and the keys for an insert of the rows of c.
@@ -300,9 +303,6 @@ func (x *Tx) Restore(s Savepoint) {
 	}
 }
 
-// ErrUnknownOutcome wraps an error after which it is not known whether the commit took place.
-var ErrUnknownOutcome = errors.New("the outcome of the commit is not known")
-
 // Commit makes the changes durable and part of the open epoch, and releases the locks. With sync it
 // returns after an fsync. It cannot be cancelled once the record is submitted.
 func (x *Tx) Commit(log *storage.Log, rt *flow.Runtime, sync bool) error {
@@ -338,10 +338,9 @@ func submit(log *storage.Log, rt *flow.Runtime, rec []byte, ws []flow.TableWrite
 	done := make(chan error, 1)
 	log.Submit(rec, sync, func(pos storage.LogPos, err error) {
 		if err == nil {
-			if werr := rt.Write(pos, ws); werr != nil {
-				// It is in the log and will be applied by the recovery that is under way.
-				err = errors.Join(ErrUnknownOutcome, werr)
-			}
+			// An error means that the dataflow has stopped. The record is in the log, and the recovery
+			// that every later statement waits for applies it: the commit took place.
+			_ = rt.Write(pos, ws)
 		}
 		done <- err
 	})
@@ -352,17 +351,10 @@ func submit(log *storage.Log, rt *flow.Runtime, rec []byte, ws []flow.TableWrite
 func (x *Tx) Release() {
 	for _, tt := range x.order {
 		if len(tt.keys) > 0 {
-			keys := make([]string, 0, len(tt.keys))
-			for k := range tt.keys {
-				keys = append(keys, k)
-			}
-			tt.t.keys.release(keys)
+			tt.t.releaseKeys(x, tt.keys)
 		}
-		if tt.shared {
-			tt.t.lock.release(false)
-		}
-		if tt.exclusive {
-			tt.t.lock.release(true)
+		if tt.shared || tt.exclusive {
+			tt.t.locks.release(x, &tt.t.lock)
 		}
 	}
 	x.tables, x.order = map[uint32]*txTable{}, nil

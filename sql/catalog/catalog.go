@@ -110,6 +110,9 @@ type Relation struct {
 	ColumnComments map[string]string `json:",omitempty"`
 	// Parallelism is the number of actors per fragment that the job was planned with.
 	Parallelism int `json:",omitempty"`
+	// Stale says why a materialized view or sink was given up while its inputs went on: its rows are of
+	// that time, and it cannot go on.
+	Stale string `json:",omitempty"`
 }
 
 // Option is a name = 'value' pair.
@@ -126,7 +129,9 @@ func (r *Relation) ColumnIndex(name string) int {
 }
 
 // HasConnector tells whether rows come from outside.
-func (r *Relation) HasConnector() bool { return r.Kind == Source || len(r.Options) > 0 && r.Kind == Table }
+func (r *Relation) HasConnector() bool {
+	return r.Kind == Source || len(r.Options) > 0 && r.Kind == Table
+}
 
 // Reader is what the planner needs of a catalog.
 type Reader interface {
