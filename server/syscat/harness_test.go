@@ -177,7 +177,7 @@ func describe(err error) string {
 	return fmt.Sprintf("ERROR %s: %s\n", e.Code, e.Message)
 }
 
-// shop is a catalog like that of a small shop: what it has is in testdata/shop.sql.
+// shop is the catalog of a small shop, with an object of every kind.
 func shop() *catalog.Catalog {
 	c := catalog.New()
 	c.Schemas["public"] = catalog.Schema{ID: 2200, Name: "public", Owner: "app"}
@@ -221,6 +221,14 @@ func shop() *catalog.Catalog {
 			Uniques: []catalog.Unique{{Name: "orders_pkey", Columns: []int{0}, Primary: true}},
 			Checks:  []catalog.Check{{Name: "orders_amount_check", Expr: "amount >= 0"}},
 			Comment: "all orders", ColumnComments: map[string]string{"amount": "gross amount"},
+		},
+		{
+			ID: 16395, Name: "orders_status_created_idx", Kind: catalog.Index, Parent: 16390,
+			Columns: []catalog.Column{
+				col("status", typ("text"), false, ""), col("created_at", typ("timestamptz"), true, ""),
+				{Name: "id", Type: typ("int8"), NotNull: true, Hidden: true},
+			},
+			Key: []catalog.SortColumn{{Col: 0}, {Col: 1, Desc: true, NullsFirst: true}, {Col: 2}},
 		},
 		{
 			ID: 16400, Name: "order_summary", Kind: catalog.View,

@@ -19,17 +19,17 @@ func (t implTable) definitions() {
 	}, "format_type(oid,int4)")
 	// What PostgreSQL keeps as a tree is kept as text here.
 	t.set(func(c *call) (types.Datum, error) { return c.args[0], nil }, "pg_get_expr(text,oid)", "pg_get_expr(text,oid,bool)")
-	viewdef := func(c *call, x *object) types.Datum {
+	viewdef := func(x *object) types.Datum {
 		if x == nil || x.kind != kindView && x.kind != kindMatView {
 			return types.Null
 		}
 		return textOrNull(viewDefinition(x.rel))
 	}
-	t.set(func(c *call) (types.Datum, error) { return viewdef(c, c.object(c.oid(0))), nil },
+	t.set(func(c *call) (types.Datum, error) { return viewdef(c.object(c.oid(0))), nil },
 		"pg_get_viewdef(oid)", "pg_get_viewdef(oid,bool)", "pg_get_viewdef(oid,int4)")
 	t.set(func(c *call) (types.Datum, error) {
 		x, err := c.findRelation(c.text(0))
-		return viewdef(c, x), err
+		return viewdef(x), err
 	}, "pg_get_viewdef(text)", "pg_get_viewdef(text,bool)")
 	t.set(func(c *call) (types.Datum, error) {
 		return textOrNull(c.indexDefinition(c.object(c.oid(0)), 0, false)), nil
