@@ -246,7 +246,7 @@ func (r *Runtime) edgeFor(from, a *actor, input int, in Input, m *Mutation, d *d
 		}
 	}
 	r.nextEdge++
-	e := &edge{id: r.nextEdge, dist: in.Dist, cols: in.Cols, owner: a.frag, input: input}
+	e := &edge{id: r.nextEdge, dist: in.Dist, cols: in.Cols, owner: a.frag, input: input, inner: from.job == d}
 	m.addEdges[from.id] = append(m.addEdges[from.id], e)
 	d.edges = append(d.edges, e.id)
 	return e

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
@@ -46,6 +48,8 @@ type edge struct {
 	// owner and input say which input of which fragment the edge leads to.
 	owner *Fragment
 	input int
+	// inner: producer and consumer are of one job, and so begin with the same barrier.
+	inner bool
 	// pool has the parcels for copies, views those that show columns of a parcel.
 	pool, views *parcelPool
 	view        vec.Chunk
@@ -233,18 +237,30 @@ func (d *dispatcher) Watermark(w exec.Watermark) error {
 	return nil
 }
 
+// attach adds the mutation's edges that have not been added yet, or only the inner ones of them. Inner edges are
+// there before the first barrier: what operators emit at it (the one row of an aggregate without keys)
+// has to reach the job's next fragments, while a job that starts to read another one's output must not
+// see what went before.
+func (d *dispatcher) attach(m *Mutation, inner bool) (changed bool) {
+	if m == nil {
+		return false
+	}
+	for _, e := range m.addEdges[d.self] {
+		if inner && !e.inner || slices.Contains(d.edges, e) {
+			continue
+		}
+		e.init(d.types, d.size)
+		d.edges = append(d.edges, e)
+		changed = true
+	}
+	return changed
+}
+
 // Barrier passes the barrier to all consumers; edges that its mutation adds see it first, edges that
 // it removes see it last.
 func (d *dispatcher) Barrier(b exec.Barrier) error {
 	m, _ := b.Mutation.(*Mutation)
-	changed := false
-	if m != nil {
-		for _, e := range m.addEdges[d.self] {
-			e.init(d.types, d.size)
-			d.edges = append(d.edges, e)
-			changed = true
-		}
-	}
+	changed := d.attach(m, false)
 	for _, e := range d.edges {
 		for _, t := range e.targets {
 			if err := t.in.put(message{slot: t.slot, barrier: &b}); err != nil {

@@ -297,6 +297,9 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 			if r.stopped.Load() {
 				a.in.close()
 			}
+			if a.frag.Source == nil { // a source asks what is needed of it at the barrier
+				a.disp.attach(m, true)
+			}
 			r.wg.Go(a.run)
 		}
 		if !m.save.empty() {
