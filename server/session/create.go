@@ -20,14 +20,7 @@ import (
 )
 
 // typeOf resolves a type name.
-func typeOf(tn ast.TypeName) (types.Type, error) {
-	name := tn.Name.Parts[len(tn.Name.Parts)-1]
-	if len(tn.Name.Parts) > 1 && tn.Name.Parts[0] != "pg_catalog" {
-		name = strings.Join(tn.Name.Parts, ".")
-	}
-	t, err := types.FromName(name, tn.Mods, tn.Fields, tn.Dims)
-	return t, sqlerr.At(err, tn.Pos)
-}
+func typeOf(tn ast.TypeName) (types.Type, error) { return planner.Type(tn) }
 
 // column makes a column without its constraints.
 func (d *definer) column(rel *catalog.Relation, cd ast.ColumnDef) (catalog.Column, error) {
