@@ -61,3 +61,10 @@ func (s *Sink) Barrier(bar exec.Barrier) error {
 	}
 	return s.out.Barrier(bar)
 }
+
+// Close closes the writer.
+func (s *Sink) Close() {
+	if err := s.cfg.Writer.Close(); err != nil && s.ctx != nil && s.ctx.Logger != nil {
+		s.ctx.Logger.Warn("closing a sink", "error", err)
+	}
+}

@@ -261,6 +261,9 @@ type leaves struct {
 // Table reads a table or materialized view: cols are ordinals of its relation. The input carries the key
 // columns as well while the job is being filled, for the backfill's position.
 func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.Input, build.Wrap) {
+	if cols == nil {
+		cols = []int{} // none, where nil would be all
+	}
 	in := flow.Input{Job: flow.JobID(rel.ID), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
 	if parallel > 1 {
 		in.Dist = flow.Dist{Kind: flow.ToHash}
@@ -328,6 +331,9 @@ func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.I
 	src, err := l.i.Source(rel)
 	if err != nil {
 		return flow.Input{}, nil, err
+	}
+	if cols == nil {
+		cols = []int{} // none, where nil would be all
 	}
 	in := flow.Input{Job: flow.JobID(rel.ID), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
 	splits := src.Splits()
