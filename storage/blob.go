@@ -3,8 +3,7 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
+	"slices"
 )
 
 // Delta blobs: how the changes of state tables are written at a checkpoint when there are many.
@@ -80,8 +79,9 @@ func decodeGroup(key, val []byte) (id TableID, g blobGroup, err error) {
 	}, nil
 }
 
-// writeBlobs adds the delta to a batch as blobs of g, which it extends.
-func (d *Delta) writeBlobs(b *pebble.Batch, g *blobGroup) error {
+// writeBlobs writes the delta as blobs of g, which it extends.
+func (d *Delta) writeBlobs(w keyWriter, g *blobGroup) error {
+	var out []byte
 	for from := 0; from < d.n; {
 		// The blob's extent: header with two lengths an entry, then keys and values in turn.
 		size, to := 0, from
@@ -96,10 +96,7 @@ func (d *Delta) writeBlobs(b *pebble.Batch, g *blobGroup) error {
 			to++
 		}
 		size += uvarintLen(uint64(to - from))
-		key := blobKey(d.table, g.epoch, g.blobs)
-		op := b.SetDeferred(len(key), size)
-		copy(op.Key, key)
-		out := binary.AppendUvarint(op.Value[:0], uint64(to-from))
+		out = binary.AppendUvarint(slices.Grow(out[:0], size), uint64(to-from))
 		for i := from; i < to; i++ {
 			e := d.at(uint32(i))
 			out = binary.AppendUvarint(out, uint64(e.klen))
@@ -117,7 +114,7 @@ func (d *Delta) writeBlobs(b *pebble.Batch, g *blobGroup) error {
 		if len(out) != size {
 			return fmt.Errorf("blob of table %d has %d bytes, not %d", d.table, len(out), size)
 		}
-		if err := op.Finish(); err != nil {
+		if err := w.Set(blobKey(d.table, g.epoch, g.blobs), out); err != nil {
 			return err
 		}
 		g.blobs++

@@ -98,37 +98,31 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		return sqlerr.Newf(sqlerr.ProgramLimitExceeded, "checkpoint %d has %d bytes, the limit is %d", c.Epoch, size, int64(maxCommit))
 	}
 
-	b := s.db.NewBatchWithSize(int(size) + 1024)
-	defer b.Close()
+	sections, records, updates := s.writeDeltas(c.Epoch, deltas)
 	for i, f := range frozen {
-		var err error
-		f.tree.Scan(func(e entry) bool {
-			err = putBatch(b, frozenOf[i], e.key(), e.value(), e.deleted())
-			return err == nil
-		})
-		if err != nil {
-			return fmt.Errorf("checkpoint %d: table %d: %w", c.Epoch, frozenOf[i], err)
-		}
+		sections = append(sections, frozenSection(frozenOf[i], f))
 	}
-	updates, err := s.writeDeltas(b, c.Epoch, deltas)
-	if err != nil {
-		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
-	}
-	if err := writeMeta(b, c.Meta, c.DropTables, info); err != nil {
-		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
-	}
+	records = appendMeta(records, c.Meta, info)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
-	unlock := s.lockTails(c.DropTables)
-	err = s.apply(b, pebble.Sync)
-	unlock(err == nil)
+	// Files need sorted keys: two deltas of one table, after a commit that failed, go into a batch.
+	twice := false
+	for i := range frozenOf {
+		twice = twice || i > 0 && frozenOf[i] == frozenOf[i-1]
+	}
+	var err error
+	if size >= s.cfg.ingestBytes && len(c.DropTables) == 0 && !twice {
+		err = s.ingest(sections, records)
+	} else {
+		err = s.commitBatch(size, sections, records, c.DropTables)
+	}
 	if err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
 
 	for _, u := range updates {
-		u.tail.committed(s, u.group, u.deltas)
+		u.tail.committed(s, *u.group, u.deltas)
 	}
 	notify(s.folder.wake)
 	for _, d := range c.Deltas {
@@ -147,16 +141,18 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 // maxCommit bounds the bytes of a checkpoint; Pebble's batches end at 4 GiB.
 const maxCommit = 3 << 30
 
-func writeMeta(b *pebble.Batch, meta []MetaOp, drops []TableID, info CheckpointInfo) error {
-	for _, m := range meta {
-		key := append([]byte{kindMeta}, m.Key...)
-		var err error
-		if m.Delete {
-			err = b.Delete(key, nil)
-		} else {
-			err = b.Set(key, m.Value, nil)
+// commitBatch writes a checkpoint, and the deletion of tables, as one synced batch.
+func (s *Store) commitBatch(size int64, sections []section, records []record, drops []TableID) error {
+	b := s.db.NewBatchWithSize(int(size) + 1024)
+	defer b.Close()
+	w := batchWriter{b}
+	for _, sec := range sections {
+		if err := sec.write(w); err != nil {
+			return fmt.Errorf("keys %x: %w", sec.prefix, err)
 		}
-		if err != nil {
+	}
+	for _, r := range records {
+		if err := writeRecord(w, r); err != nil {
 			return err
 		}
 	}
@@ -165,22 +161,39 @@ func writeMeta(b *pebble.Batch, meta []MetaOp, drops []TableID, info CheckpointI
 			return err
 		}
 	}
-	return b.Set(checkpointKey, info.encode(), nil)
+	unlock := s.lockTails(drops)
+	err := s.apply(b, pebble.Sync)
+	unlock(err == nil)
+	return err
 }
 
-// apply commits a batch. Pebble reports a failed write ahead log as fatal; that becomes an
-// error here.
-func (s *Store) apply(b *pebble.Batch, sync *pebble.WriteOptions) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			e, ok := r.(*engineError)
-			if !ok {
-				panic(r)
+// frozenSection is what an arrangement changed up to a checkpoint.
+func frozenSection(id TableID, f frozenDelta) section {
+	return section{tablePrefix(id), f.bytes, func(w keyWriter) (err error) {
+		key := tablePrefix(id)
+		f.tree.Scan(func(e entry) bool {
+			key = append(key[:tablePrefixLen], e.key()...)
+			if e.deleted() {
+				err = w.Delete(key)
+			} else {
+				err = w.Set(key, e.value())
 			}
-			err = e
-		}
-	}()
-	return b.Commit(sync)
+			return err == nil
+		})
+		return err
+	}}
+}
+
+func appendMeta(records []record, meta []MetaOp, info CheckpointInfo) []record {
+	for _, m := range meta {
+		records = append(records, record{append([]byte{kindMeta}, m.Key...), m.Value, m.Delete})
+	}
+	return append(records, record{key: checkpointKey, val: info.encode()})
+}
+
+// apply commits a batch.
+func (s *Store) apply(b *pebble.Batch, sync *pebble.WriteOptions) error {
+	return s.guard(func() error { return b.Commit(sync) })
 }
 
 // install makes a committed checkpoint the base of all versions that contain it.

@@ -302,15 +302,13 @@ func (d *Delta) inOrder() []uint32 {
 	return d.sorted
 }
 
-// writeTo adds the delta to a batch, in key order.
-func (d *Delta) writeTo(b *pebble.Batch) error {
+// records gives the delta key by key, in key order.
+func (d *Delta) records(dst []record) []record {
 	for _, i := range d.inOrder() {
 		e := d.at(i)
-		if err := putBatch(b, d.table, d.keyOf(e), d.valueOf(e), e.vlen == tombstone); err != nil {
-			return err
-		}
+		dst = append(dst, record{append(tablePrefix(d.table), d.keyOf(e)...), d.valueOf(e), e.vlen == tombstone})
 	}
-	return nil
+	return dst
 }
 
 // putBatch adds one key of a table to a batch without making a copy of its own.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -122,6 +123,11 @@ func openPebble(s *Store) (*pebble.DB, error) {
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		opts.Levels[i].BlockSize = 16 << 10
+		// What is young will be written again or deleted soon (most blobs): not worth compressing.
+		opts.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.FastestCompression }
+		if i == 0 {
+			opts.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+		}
 	}
 	// The usual scheduler wakes up ten times a second to see whether more compactions are allowed
 	// than before. Here that number is constant, and an idle server must use no CPU.
@@ -129,5 +135,9 @@ func openPebble(s *Store) (*pebble.DB, error) {
 	opts.EnsureDefaults()
 	// A range delete frees its space soon, not when its level happens to be compacted.
 	opts.FlushDelayDeleteRange = 0
-	return pebble.Open(s.cfg.FS.PathJoin(s.cfg.Dir, stateDir), opts)
+	db, err := pebble.Open(s.cfg.FS.PathJoin(s.cfg.Dir, stateDir), opts)
+	if err == nil {
+		s.ingestOpts = opts.MakeWriterOptions(0, db.TableFormat())
+	}
+	return db, err
 }

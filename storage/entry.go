@@ -128,7 +128,8 @@ func (l *layer) set(e entry) {
 	if e.vlen != tombstone {
 		l.bytes += int64(e.vlen)
 	}
-	if old, ok := l.tree.Set(e); ok {
+	// Load takes a short way if the key is greater than all others, as in an append-only view.
+	if old, ok := l.tree.Load(e); ok {
 		l.bytes -= int64(old.klen)
 		if old.vlen != tombstone {
 			l.bytes -= int64(old.vlen)

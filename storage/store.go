@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -35,6 +36,8 @@ type Config struct {
 
 	// fold says when and how fast delta blobs are folded; tests set it.
 	fold foldConfig
+	// ingestBytes is the size from which a checkpoint is ingested; tests set it.
+	ingestBytes int64
 }
 
 func (c *Config) validate() error {
@@ -59,6 +62,9 @@ func (c *Config) validate() error {
 	if c.ReserveBytes == 0 {
 		c.ReserveBytes = 64 << 20
 	}
+	if c.ingestBytes == 0 {
+		c.ingestBytes = ingestBytes
+	}
 	c.fold.setDefaults()
 	if c.CacheBytes < 0 || c.MemTableBytes < 0 || c.LogSegmentBytes < 0 {
 		return errors.New("storage: negative size in configuration")
@@ -72,6 +78,8 @@ type Store struct {
 	lock io.Closer
 	db   *pebble.DB
 	log  *Log
+	// ingestOpts say how files are written that Pebble ingests.
+	ingestOpts sstable.WriterOptions
 
 	// commitMu lets one Commit, Retain or Close in.
 	commitMu sync.Mutex
@@ -164,6 +172,9 @@ func Open(cfg Config) (_ *Store, err error) {
 	}
 	if s.db, err = openPebble(s); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", cfg.Dir, err)
+	}
+	if err = s.openIngest(); err != nil {
+		return nil, err
 	}
 	if s.checkpoint, err = s.readCheckpoint(); err != nil {
 		return nil, err

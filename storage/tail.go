@@ -193,18 +193,18 @@ func (t *stateTail) mergeParts(parts []tailPart) []tailPart {
 // stateUpdate is a state table's share of a commit.
 type stateUpdate struct {
 	tail   *stateTail
-	group  blobGroup
+	group  *blobGroup // complete once its section is written
 	deltas []*Delta
 }
 
-// writeDeltas adds the deltas, sorted by table, to the batch of a checkpoint: as blobs, or key by
-// key if they are few and the table has no blobs, which would hide them.
-func (s *Store) writeDeltas(b *pebble.Batch, epoch Epoch, deltas []*Delta) ([]stateUpdate, error) {
-	var updates []stateUpdate
+// writeDeltas gives what a checkpoint writes for deltas, sorted by table: blobs, or key by key if
+// they are few and the table has no blobs, which would hide them.
+func (s *Store) writeDeltas(epoch Epoch, deltas []*Delta) (sections []section, records []record, updates []stateUpdate) {
 	for len(deltas) > 0 {
-		n, entries := 0, 0
+		n, entries, size := 0, 0, int64(0)
 		for n < len(deltas) && deltas[n].table == deltas[0].table {
 			entries += deltas[n].n
+			size += deltas[n].bytes
 			n++
 		}
 		of := deltas[:n]
@@ -215,24 +215,25 @@ func (s *Store) writeDeltas(b *pebble.Batch, epoch Epoch, deltas []*Delta) ([]st
 		t.mu.Unlock()
 		if !blobs {
 			for _, d := range of {
-				if err := d.writeTo(b); err != nil {
-					return nil, fmt.Errorf("table %d: %w", d.table, err)
-				}
+				records = d.records(records)
 			}
 			continue
 		}
-		g := blobGroup{epoch: epoch}
-		for _, d := range of {
-			if err := d.writeBlobs(b, &g); err != nil {
-				return nil, fmt.Errorf("table %d: %w", d.table, err)
-			}
-		}
-		if err := b.Set(groupKey(t.id, epoch), g.encode(), nil); err != nil {
-			return nil, err
-		}
+		g := &blobGroup{epoch: epoch}
+		sections = append(sections,
+			section{blobPrefix(kindBlob, t.id), size, func(w keyWriter) error {
+				for _, d := range of {
+					if err := d.writeBlobs(w, g); err != nil {
+						return err
+					}
+				}
+				return nil
+			}},
+			// Blobs come before all groups, in any order of writing.
+			section{groupKey(t.id, epoch), 0, func(w keyWriter) error { return w.Set(groupKey(t.id, epoch), g.encode()) }})
 		updates = append(updates, stateUpdate{tail: t, group: g, deltas: of})
 	}
-	return updates, nil
+	return sections, records, updates
 }
 
 // deleteTable adds the deletion of everything of a table to a batch.
