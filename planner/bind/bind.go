@@ -150,13 +150,26 @@ func (b *Binder) Expr(e ast.Expr, rel *catalog.Relation, want types.Type, what s
 	x := b.expr(s, e)
 	if want.Kind != types.Unknown {
 		x = b.assign(x, want, func(from types.Type) error {
+			if what == "check constraints" {
+				return sqlerr.New(sqlerr.DatatypeMismatch, e.Position(), "argument of CHECK must be type boolean, not type %s", from)
+			}
 			return sqlerr.New(sqlerr.DatatypeMismatch, e.Position(), "column is of type %s but expression is of type %s", want, from)
 		})
 	} else {
 		x = b.resolve(x)
 	}
 	b.finishParams()
-	return indexed(x, m), nil
+	x = indexed(x, m)
+	if what == "column generation expressions" {
+		logical.WalkExpr(x, func(y scalar.Expr) bool {
+			if c, ok := y.(*scalar.Column); ok && rel.Columns[c.Index].Generated {
+				raise(sqlerr.New(sqlerr.InvalidObjectDefinition, c.Pos, "cannot use generated column \"%s\" in column generation expression", c.Name).
+					WithDetail("A generated column cannot reference another generated column."))
+			}
+			return true
+		})
+	}
+	return x, nil
 }
 
 // indexed replaces columns, keeping positions.

@@ -74,13 +74,13 @@ func (b *Binder) fromItem(q, left *scope, t ast.TableExpr) *fromItem {
 func (b *Binder) single(q *scope, node logical.Node, r *relItem, a *ast.Alias, what string) *fromItem {
 	if a != nil {
 		r.name = a.Name
-		if len(a.Columns) > len(r.cols) {
-			vis := 0
-			for _, c := range r.cols {
-				if !c.hidden {
-					vis++
-				}
+		vis := 0
+		for _, c := range r.cols {
+			if !c.hidden {
+				vis++
 			}
+		}
+		if len(a.Columns) > vis {
 			fail(sqlerr.InvalidColumnReference, sqlerr.NoPos, "%s \"%s\" has %d columns available but %d columns specified",
 				what, r.name, vis, len(a.Columns))
 		}

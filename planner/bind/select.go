@@ -411,6 +411,12 @@ func (b *Binder) limits(s *scope, q *ast.Select) logical.Limits {
 		x = b.assignWith(x, types.T(types.Int8), fn.Assignment, func(from types.Type) error {
 			return sqlerr.New(sqlerr.DatatypeMismatch, leftmost(e), "argument of %s must be type bigint, not type %s", clause, from)
 		})
+		logical.WalkExpr(x, func(y scalar.Expr) bool {
+			if _, ok := y.(*logical.Subquery); ok {
+				fail(sqlerr.FeatureNotSupported, leftmost(e), "a subquery in %s is not supported yet", clause)
+			}
+			return true
+		})
 		for c := range logical.ColsOf(x) {
 			if c != 0 {
 				fail(sqlerr.InvalidColumnReference, firstColumnPos(x), "argument of %s must not contain variables", clause)

@@ -32,12 +32,25 @@ func (s *session) copy(ctx context.Context, t *tx, e *execution, st *ast.Copy) (
 			WithHint("Use psql's \\copy, or COPY ... FROM STDIN and TO STDOUT.")
 	}
 	if st.To {
-		return s.copyTo(ctx, t, e, st, opts)
+		res, err := s.copyTo(ctx, t, e, st, opts)
+		return res, unplaced(st, err)
 	}
 	if err := t.writable(st); err != nil {
 		return pgwire.Result{}, err
 	}
-	return s.copyFrom(ctx, t, e, st, opts)
+	res, err := s.copyFrom(ctx, t, e, st, opts)
+	return res, unplaced(st, err)
+}
+
+// unplaced takes the position from an error about the table or a column of COPY, as in Postgres.
+func unplaced(st *ast.Copy, err error) error {
+	var e *sqlerr.Error
+	if st.Table == nil || !errors.As(err, &e) || e.Code != sqlerr.UndefinedTable && e.Code != sqlerr.UndefinedColumn {
+		return err
+	}
+	c := *e
+	c.Pos = sqlerr.NoPos
+	return &c
 }
 
 // copyTo sends a table or a query's rows.

@@ -30,7 +30,10 @@ func appenderFor(t types.Type, f pgwire.Format, env *types.Env) appender {
 			}
 		case types.Float8:
 			return func(dst []byte, v *vec.Vector, i int) []byte {
-				return binary.BigEndian.AppendUint64(dst, math.Float64bits(v.Float[i]))
+				if x := v.Float[i]; x == x {
+					return binary.BigEndian.AppendUint64(dst, math.Float64bits(x))
+				}
+				return binary.BigEndian.AppendUint64(dst, 0x7ff8000000000000) // Go has another NaN
 			}
 		case types.Text, types.Varchar, types.Char, types.Bytea, types.Name:
 			return func(dst []byte, v *vec.Vector, i int) []byte { return append(dst, v.Str[i]...) }

@@ -29,16 +29,20 @@ func (s *session) transaction(ctx context.Context, st *ast.Transaction) (pgwire.
 	}
 	switch st.Kind {
 	case ast.TxBegin:
+		tag := "BEGIN"
+		if st.Start {
+			tag = "START TRANSACTION"
+		}
 		if explicit {
 			s.warn(sqlerr.ActiveSQLTransaction, "there is already a transaction in progress", "")
-			return pgwire.Result{Tag: "BEGIN"}, nil
+			return pgwire.Result{Tag: tag}, nil
 		}
 		t, err := s.begin(ctx)
 		if err != nil {
 			return pgwire.Result{}, err
 		}
 		t.explicit = true
-		return pgwire.Result{Tag: "BEGIN"}, s.setModes(t, st.Modes)
+		return pgwire.Result{Tag: tag}, s.setModes(t, st.Modes)
 	case ast.TxCommit:
 		if !explicit {
 			s.warn(sqlerr.NoActiveSQLTransaction, "there is no transaction in progress", "")

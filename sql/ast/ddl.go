@@ -221,6 +221,8 @@ type (
 		Modes []string
 		// Chain is AND CHAIN.
 		Chain bool
+		// Start says that BEGIN was written START TRANSACTION.
+		Start bool
 		Pos   int
 	}
 	// Copy is COPY table (columns) | (query) FROM|TO STDIN|STDOUT|'file' WITH (options).

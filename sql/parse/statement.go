@@ -169,6 +169,7 @@ func (p *parser) transaction() ast.Statement {
 	case "begin", "start":
 		if t.Text == "start" {
 			p.expectWord("transaction")
+			tx.Start = true
 		} else if !p.acceptWord("work") {
 			p.acceptWord("transaction")
 		}

@@ -146,6 +146,9 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 	case Float4:
 		return be.AppendUint32(dst, math.Float32bits(float32(d.F)))
 	case Float8:
+		if d.F != d.F { // one NaN for all
+			return be.AppendUint64(dst, 0x7ff8000000000000)
+		}
 		return be.AppendUint64(dst, math.Float64bits(d.F))
 	case Numeric:
 		return appendNumericBinary(dst, d.Dec)
