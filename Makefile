@@ -5,10 +5,10 @@ BIN := bin/weir
 # TiDB's parser brings a failpoint package whose init reads these.
 unexport GO_FAILPOINTS GO_FAILPOINTS_HTTP
 
-.PHONY: help run build test lint fmt fuzz bench soak oracle clean
+.PHONY: help run build test lint race staticcheck fmt fuzz bench soak oracle clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 run: build ## build and start the server (data in ./weir-data, psql -h localhost -p 9347)
 	./$(BIN) serve
@@ -17,11 +17,18 @@ build: ## build bin/weir
 	$(GO) build -trimpath -o $(BIN) ./cmd/weir
 
 test: ## run all tests
-	$(GO) test ./...
+	$(GO) test -timeout 15m ./...
 
-lint: ## gofmt and go vet (tidy_test.go has the project's own rules)
+lint: ## formatting, go vet and the project's own rules (tidy_test.go)
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt needed:"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
+	$(GO) test .
+
+race: ## the race detector, where goroutines meet (needs a C compiler)
+	$(GO) test -race -short -timeout 15m ./checkpoint/... ./exec/flow/... ./storage ./pgwire/... ./server/...
+
+staticcheck: ## more about the code (its version is in tools.mod)
+	$(GO) tool -modfile=tools.mod staticcheck ./...
 
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
