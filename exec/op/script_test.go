@@ -327,6 +327,7 @@ func (s *script) configure(name, input string) error {
 		cfg := TopNConfig{
 			In: in, OrderBy: c.order("order"), Limit: c.int("limit", -1), Offset: c.int("offset", 0), WithTies: c.flag("with_ties"),
 			GroupBy: c.cols("group"), RowKey: c.cols("row_key"), AppendOnlyIn: c.flag("append_only"), RankOutput: c.flag("rank"),
+			RisingIn: c.flag("rising"),
 		}
 		s.make = func() (exec.Operator, error) { return NewTopN(cfg) }
 	case "hop":

@@ -26,6 +26,10 @@ type TopNConfig struct {
 	// AppendOnlyIn promises that the input has no negative diffs: then rows beyond the limit are
 	// forgotten.
 	AppendOnlyIn bool
+	// RisingIn promises that a row, once it is there, is only ever replaced, in one epoch and first
+	// taken back, by one with the same RowKey and group that comes no later in OrderBy: then
+	// rows beyond the limit are forgotten, too, as one that is to be seen again comes again.
+	RisingIn bool
 	// RankOutput appends the row's number in its group, from 1, as int8.
 	RankOutput bool
 	// Dist are the columns by which the input is distributed, a subset of GroupBy.
@@ -38,7 +42,7 @@ type TopNConfig struct {
 //	Out:     the input columns, and the row number if RankOutput; at each barrier, for the groups
 //	         that the epoch touched, first all rows that left (or changed rank) with diff -1, then all that came,
 //	         group by group in the order of their first change, in each by rank.
-//	State:   all rows (over append-only input those up to the limit), state table "rows", keyed by group
+//	State:   all rows (over append-only or rising input those up to the limit), state table "rows", keyed by group
 //	         and row identity.
 //	Memory:  the groups changed since the last checkpoint, plus a cache within its budget.
 //	Barrier: emits the epoch's changes, hands dirty rows to the state table, forwards it.
@@ -47,7 +51,7 @@ type TopN struct {
 	base
 	cfg   TopNConfig
 	order []SortKey // OrderBy and then what makes the order total
-	keep  int64     // over append-only input, rows per group that can matter; -1: all
+	keep  int64     // over append-only or rising input, rows per group that can matter; -1: all
 
 	groups   *rowStore
 	idx      *keyIndex
@@ -126,7 +130,7 @@ func NewTopN(cfg TopNConfig) (*TopN, error) {
 	if cfg.RankOutput {
 		t.schema = append(t.schema, types.T(types.Int8))
 	}
-	if cfg.AppendOnlyIn && cfg.Limit >= 0 {
+	if (cfg.AppendOnlyIn || cfg.RisingIn) && cfg.Limit >= 0 {
 		t.keep = cfg.Limit + cfg.Offset
 	}
 	t.ident = cfg.RowKey
@@ -318,6 +322,10 @@ func (t *TopN) change(g *topGroup, e uint32, c *vec.Chunk, i int) error {
 	top := t.topRow(c, i, r)
 	k, at, ok := g.rows.find(top, t.cmp)
 	if !ok {
+		if d < 0 && t.cfg.RisingIn && t.keep >= 0 {
+			t.rows.release(r) // forgotten
+			return nil
+		}
 		if d < 0 {
 			return fmt.Errorf("top-n: row (%s): %w", vec.FormatRow(c, i), ErrNegativeMultiplicity)
 		}

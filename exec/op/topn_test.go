@@ -107,3 +107,55 @@ func TestTopNEqualsFromScratch(t *testing.T) {
 		}
 	}
 }
+
+// TestTopNOfRisingRows compares histories in which rows only rise with sorting at the end, and looks at
+// what is kept.
+func TestTopNOfRisingRows(t *testing.T) {
+	by := []SortKey{{Col: 1, Desc: true}}
+	cases := []TopNConfig{
+		{OrderBy: by, Limit: 1, WithTies: true, GroupBy: []int{2}},
+		{OrderBy: by, Limit: 3, GroupBy: []int{2}},
+		{OrderBy: by, Limit: 2, Offset: 1, GroupBy: []int{2}},
+		{OrderBy: by, Limit: 2, Offset: 1, WithTies: true},
+		{OrderBy: by, Limit: 2, RankOutput: true, GroupBy: []int{2}},
+		{OrderBy: by, Limit: -1},
+	}
+	for n, cfg := range cases {
+		cfg.In, cfg.RowKey, cfg.Dist, cfg.RisingIn = mustTypes("int8 int8 int4 text"), []int{0}, cfg.GroupBy, true
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			ot := &opTest{in: [][]types.Type{cfg.In}, make: func() (exec.Operator, error) { return NewTopN(cfg) }}
+			if len(cfg.GroupBy) > 0 {
+				ot.dist = [][]int{cfg.Dist}
+			}
+			for seed := range int64(12) {
+				ot.check(t, seed, risingEpochs(seed), func(p [][][]types.Datum) [][]types.Datum { return naiveTopN(cfg, p[0]) }, nil)
+			}
+		})
+	}
+}
+
+// risingEpochs makes rows (id, value, group, text) that come and are then replaced by such with the same or a
+// greater value.
+func risingEpochs(seed int64) [][]testRow {
+	r := rand.New(rand.NewSource(seed))
+	var live [][]types.Datum
+	var epochs [][]testRow
+	for range 8 {
+		var rows []testRow
+		for _, i := range r.Perm(len(live)) {
+			if r.Intn(3) > 0 {
+				continue
+			}
+			old := live[i]
+			live[i] = []types.Datum{old[0], types.DInt(old[1].I + int64(r.Intn(3))), old[2], types.DStr(fmt.Sprint(r.Intn(3)))}
+			rows = append(rows, testRow{row: old, diff: -1}, testRow{row: live[i], diff: 1})
+		}
+		for range r.Intn(8) {
+			row := []types.Datum{types.DInt(int64(len(live))), types.DInt(int64(r.Intn(3))), types.DInt(int64(r.Intn(3))), types.DStr("")}
+			live = append(live, row)
+			rows = append(rows, testRow{row: row, diff: 1})
+		}
+		epochs = append(epochs, rows)
+	}
+	return epochs
+}

@@ -421,6 +421,7 @@ func (b *builder) topN(n *logical.TopN, need logical.ColSet) built {
 		if out.RowKey == nil {
 			out.RowKey = []int{}
 		}
+		out.RisingIn = limit != nil && risesIn(out)
 	}
 	return built{out, cols}
 }

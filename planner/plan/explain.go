@@ -288,6 +288,9 @@ func (w *explainer) describe(n Node) (string, []string) {
 		if n.RankOutput {
 			add("Rank: %s", n.Cols[len(n.Cols)-1].Name)
 		}
+		if n.RisingIn {
+			add("Input: rows only rise")
+		}
 		return head, d
 	case *Hop:
 		span := func(s types.Span) string { return types.Format(types.T(types.Interval), types.DSpan(s), nil) }

@@ -163,6 +163,9 @@ type (
 		// RowKey breaks ties; nil in batch plans and where rows are a multiset.
 		RowKey       []int
 		AppendOnlyIn bool
+		// RisingIn: rows do not go, but are replaced by such with the same RowKey and group that come no
+		// later in OrderBy (counts that grow): what is beyond the limit need not be kept.
+		RisingIn bool
 		// RankOutput appends row_number() of the row in its group, int8.
 		RankOutput bool
 		InDist     []int

@@ -46,7 +46,8 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		}
 		return op.NewTopN(op.TopNConfig{
 			In: in(0), OrderBy: sortKeys(n.OrderBy), Limit: limit, Offset: offset, WithTies: n.WithTies, GroupBy: n.GroupBy,
-			RowKey: n.RowKey, AppendOnlyIn: n.AppendOnlyIn, RankOutput: n.RankOutput, Dist: n.InDist,
+			RowKey: n.RowKey, AppendOnlyIn: n.AppendOnlyIn, RisingIn: n.RisingIn,
+			RankOutput: n.RankOutput, Dist: n.InDist,
 		})
 	case *plan.Hop:
 		return op.NewHop(op.HopConfig{In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset)})
