@@ -197,7 +197,8 @@ func (x *Tx) Prepare(ctx context.Context, t *Table, c *vec.Chunk) error {
 func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 	tt := x.table(t)
 	key := t.Key(nil, c, i)
-	r := Row{}
+	// A new row id was never used: only an update of the row, which deletes it first, brings one again.
+	r, _ := tt.rows.Get(string(key))
 	if !t.hasRowID() {
 		var err error
 		if r, err = tt.get(key); err != nil {
