@@ -68,6 +68,8 @@ type StateTable interface {
 	Get(key []byte) (val []byte, ok bool, err error)
 	Scan(prefix []byte, fn func(key, val []byte) error) error
 	Put(key, val []byte)
+	// Append is Put, and cheaper, for a key that was neither put nor deleted since the last checkpoint.
+	Append(key, val []byte)
 	Delete(key []byte)
 }
 

@@ -284,6 +284,16 @@ func (s *Store) Retain(live func(TableID) bool) error {
 	return nil
 }
 
+// Tables lists the state tables and arrangements that have committed content, by id.
+func (s *Store) Tables() ([]TableID, error) {
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
+	return s.storedTables()
+}
+
 // storedTables lists the tables that have keys in Pebble, one seek each.
 func (s *Store) storedTables() ([]TableID, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{kindTable}, UpperBound: []byte{kindTable + 1}})

@@ -31,6 +31,12 @@ type Delta struct {
 	slots []uint64
 	bytes int64
 
+	// loose says that entries from number indexed on are not in slots yet: append leaves that to whoever
+	// first looks for a key, which is nobody as a rule.
+	loose   atomic.Bool
+	indexed int
+	indexMu sync.Mutex
+
 	// ordered holds the entry numbers by key once a Scan has asked for them.
 	ordered *btree.BTreeG[uint32]
 	// probe is the key that entry number probeEntry stands for in ordered.
@@ -128,6 +134,7 @@ func (d *Delta) get(key []byte) (*dirtyEntry, bool) {
 	if d.n == 0 {
 		return nil, false
 	}
+	d.index()
 	i, _, ok := d.find(key, hashKey(key))
 	if !ok {
 		return nil, false
@@ -137,6 +144,13 @@ func (d *Delta) get(key []byte) (*dirtyEntry, bool) {
 
 // add makes an entry, for a key that find did not find, and gives its number.
 func (d *Delta) add(e dirtyEntry, hash, slot uint32) uint32 {
+	i := d.addLoose(e)
+	d.slots[slot] = uint64(hash)<<32 | uint64(i+1)
+	return i
+}
+
+// addLoose makes an entry that is not in slots.
+func (d *Delta) addLoose(e dirtyEntry) uint32 {
 	i := uint32(d.n)
 	if d.n%dirtyPage == 0 {
 		d.pages = append(d.pages, nil)
@@ -146,13 +160,58 @@ func (d *Delta) add(e dirtyEntry, hash, slot uint32) uint32 {
 	}
 	p := &d.pages[len(d.pages)-1]
 	*p = append(*p, e)
-	d.slots[slot] = uint64(hash)<<32 | uint64(i+1)
 	d.n++
 	return i
 }
 
+// append sets a key that the delta does not have.
+func (d *Delta) append(key, val []byte) {
+	if d.ordered != nil {
+		d.put(key, val, false)
+		return
+	}
+	if !d.loose.Load() {
+		d.indexed = d.n
+		d.loose.Store(true)
+	}
+	b, ref := d.alloc(len(key) + len(val))
+	copy(b, key)
+	copy(b[len(key):], val)
+	d.addLoose(dirtyEntry{
+		key: ref, klen: uint32(len(key)), val: ref + uint64(len(key)), vlen: uint32(len(val)), room: uint32(len(val)),
+	})
+	d.bytes += int64(len(b))
+}
+
+// index puts the loose entries into slots. The owner and readers of a delta that does not change any more
+// may call it at once.
+func (d *Delta) index() {
+	if !d.loose.Load() {
+		return
+	}
+	d.indexMu.Lock()
+	defer d.indexMu.Unlock()
+	if !d.loose.Load() {
+		return
+	}
+	if 4*d.n > 3*len(d.slots) {
+		d.grow(4*d.n/3 + 1)
+	}
+	mask := uint32(len(d.slots) - 1)
+	for i := d.indexed; i < d.n; i++ {
+		hash := hashKey(d.keyNo(uint32(i)))
+		s := hash & mask
+		for d.slots[s] != 0 {
+			s = (s + 1) & mask
+		}
+		d.slots[s] = uint64(hash)<<32 | uint64(i+1)
+	}
+	d.loose.Store(false)
+}
+
 // put sets key to val, or marks it deleted.
 func (d *Delta) put(key, val []byte, del bool) {
+	d.index()
 	if 4*(d.n+1) > 3*len(d.slots) {
 		d.grow(2 * len(d.slots))
 	}

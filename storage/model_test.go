@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -189,8 +190,21 @@ func (d *driver) putOne() {
 		delete(d.m.state[id], string(k))
 		return
 	}
-	d.state[id].Put(k, v)
+	if t := d.state[id]; d.rng.Intn(2) == 0 && !changed(t.dirty, k) {
+		t.Append(k, v)
+	} else {
+		t.Put(k, v)
+	}
 	d.m.state[id][string(k)] = string(v)
+}
+
+func changed(d *Delta, key []byte) bool {
+	for i := range uint32(d.n) {
+		if bytes.Equal(d.keyNo(i), key) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *driver) seal() {

@@ -143,6 +143,12 @@ func (t *StateTable) Put(key, val []byte) {
 	t.dirty.put(key, val, false)
 }
 
+// Append is Put, and cheaper, for a key that was neither put nor deleted since the last Seal.
+func (t *StateTable) Append(key, val []byte) {
+	t.empty = false
+	t.dirty.append(key, val)
+}
+
 // Delete removes key.
 func (t *StateTable) Delete(key []byte) { t.dirty.put(key, nil, true) }
 

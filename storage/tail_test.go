@@ -63,7 +63,11 @@ func TestFolderWorksBesideItsOwners(t *testing.T) {
 						}
 					default:
 						v := fmt.Sprint(rng.Intn(1 << 20))
-						h.Put([]byte(k), []byte(v))
+						if changed(h.dirty, []byte(k)) {
+							h.Put([]byte(k), []byte(v))
+						} else {
+							h.Append([]byte(k), []byte(v))
+						}
 						models[i][k] = v
 					}
 				}

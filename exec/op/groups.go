@@ -238,7 +238,7 @@ func (g *groupTable) checkpoint() {
 			g.owner.saved(e, key)
 			if g.owner.exists(e) {
 				g.val = g.owner.encode(e, g.encodeKey(e))
-				g.st.Put(key, g.val)
+				g.st.Append(key, g.val)
 				g.rec(e)[wordFlags] |= flagStored
 				continue
 			}

@@ -21,6 +21,8 @@ import (
 type memTable struct {
 	m     map[string][]byte
 	empty bool
+	// changed are the keys put or deleted since the last checkpoint.
+	changed map[string][]byte
 }
 
 func (t *memTable) Empty() bool { return t.empty }
@@ -49,8 +51,23 @@ func (t *memTable) Scan(prefix []byte, fn func(k, v []byte) error) error {
 	}
 	return nil
 }
-func (t *memTable) Put(key, val []byte) { t.m[string(key)] = bytes.Clone(val); t.empty = false }
-func (t *memTable) Delete(key []byte)   { delete(t.m, string(key)) }
+func (t *memTable) Put(key, val []byte) {
+	t.m[string(key)] = bytes.Clone(val)
+	t.changed[string(key)] = nil
+	t.empty = false
+}
+
+func (t *memTable) Append(key, val []byte) {
+	if _, ok := t.changed[string(key)]; ok {
+		panic(fmt.Sprintf("key %x is appended though it was changed since the last checkpoint", key))
+	}
+	t.Put(key, val)
+}
+
+func (t *memTable) Delete(key []byte) {
+	delete(t.m, string(key))
+	t.changed[string(key)] = nil
+}
 
 // memState is the state tables of one operator.
 type memState map[string]map[string][]byte
@@ -59,7 +76,22 @@ func (s memState) open(name string) exec.StateTable {
 	if s[name] == nil {
 		s[name] = map[string][]byte{}
 	}
-	return &memTable{m: s[name], empty: len(s[name]) == 0}
+	if s[name+changedKeys] == nil {
+		s[name+changedKeys] = map[string][]byte{}
+	}
+	return &memTable{m: s[name], empty: len(s[name]) == 0, changed: s[name+changedKeys]}
+}
+
+// changedKeys ends the name of the keys of a table that changed since the last checkpoint.
+const changedKeys = " changed"
+
+// checkpoint begins a new one.
+func (s memState) checkpoint() {
+	for name, t := range s {
+		if strings.HasSuffix(name, changedKeys) {
+			clear(t)
+		}
+	}
 }
 
 func (s memState) clone() memState {
@@ -277,6 +309,7 @@ func (ot *opTest) run(t testing.TB, cfg runConfig, epochs [][]testRow) (rows [][
 			}
 		}
 		if checkpoint {
+			st.checkpoint()
 			saved, since = st.clone(), e+1
 			snapshot()
 		}

@@ -94,6 +94,7 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.epoch++
 		err = s.op.Barrier(exec.Barrier{Epoch: s.epoch, Checkpoint: d.HasArg("checkpoint")})
 		if d.HasArg("checkpoint") {
+			s.state.checkpoint()
 			s.saved = s.state.clone()
 		}
 	case "restart":
