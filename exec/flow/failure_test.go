@@ -251,8 +251,17 @@ func TestCheckpointThatCannotBeWritten(t *testing.T) {
 	<-failed
 	w.write(insert(2))
 	save("b")
-	// The second one waits behind the first, which is tried again and fails again.
-	w.await(rt.Open())
+	// The second one waits behind the first, which is tried again and fails again. Its barrier must be
+	// in before the third write.
+	for {
+		rt.inject.Lock()
+		n := len(rt.saves)
+		rt.inject.Unlock()
+		if n == 2 {
+			break
+		}
+		w.await(rt.Open())
+	}
 	clock.advance(time.Second)
 	<-failed
 	if ok := hasMeta(t, store, "a") || hasMeta(t, store, "b"); ok {
