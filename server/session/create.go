@@ -22,12 +22,18 @@ import (
 // typeOf resolves a type name.
 func typeOf(tn ast.TypeName) (types.Type, error) { return planner.Type(tn) }
 
+// maxColumns is Postgres's limit.
+const maxColumns = 1600
+
 // column makes a column without its constraints.
 func (d *definer) column(rel *catalog.Relation, cd ast.ColumnDef) (catalog.Column, error) {
 	for _, c := range rel.Columns {
 		if c.Name == cd.Name {
 			return catalog.Column{}, sqlerr.Newf(sqlerr.DuplicateColumn, "column %q specified more than once", cd.Name)
 		}
+	}
+	if len(rel.Columns) >= maxColumns {
+		return catalog.Column{}, sqlerr.Newf(sqlerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
 	}
 	c := catalog.Column{Name: cd.Name}
 	if cd.Collation != nil {
