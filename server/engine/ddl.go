@@ -92,7 +92,7 @@ func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) (err erro
 	e, err := i.RT.Deploy(i.Ctx, flow.Save{}, job)
 	if err != nil {
 		i.forget(rel.ID)
-		return i.explain(err)
+		return i.explainJob(rel, err)
 	}
 	defer func() {
 		if err != nil {
@@ -146,7 +146,7 @@ func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, strea
 	}
 	e, err := i.RT.Deploy(i.Ctx, save, jobs...)
 	if err != nil {
-		return i.explain(err)
+		return i.explainJob(rel, err)
 	}
 	if err = i.awaitFilled(ctx, prog, e); err == nil {
 		r := *rel

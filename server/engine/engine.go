@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/weirdb/weir/checkpoint"
@@ -58,11 +59,13 @@ type Engine struct {
 
 	mu  sync.Mutex
 	cur *Incarnation
-	// changed is closed, and replaced, whenever cur changes.
+	// changed is closed, and replaced, whenever cur or broken changes.
 	changed chan struct{}
 	// last gives the catalog of the newest incarnation, also when that has ended.
 	last   func() *catalog.Catalog
 	closed bool
+	// broken is why the last attempt to recover failed; nil while none has, and once one has succeeded.
+	broken error
 	// recoveries counts the incarnations after the first.
 	recoveries int64
 	// failures counts, by job, failures since the last one that was long ago.
@@ -120,23 +123,33 @@ func (e *Engine) publish(inc *Incarnation) bool {
 	if e.closed {
 		return false
 	}
-	e.cur = inc
+	e.cur, e.broken = inc, nil
 	if inc.after {
 		e.recoveries++
 	}
 	e.last = inc.Catalog
-	close(e.changed)
-	e.changed = make(chan struct{})
+	e.wakeLocked()
 	e.wg.Go(func() { e.watch(inc) })
 	return true
 }
 
-// Acquire gives the present incarnation, waiting for a recovery that is under way. The caller must
-// call release when its work is done; the incarnation's context ends when it fails.
+// wakeLocked wakes who waits in Acquire.
+func (e *Engine) wakeLocked() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// Acquire gives the present incarnation, waiting for a recovery that is under way. If that fails, it gives
+// the reason, and the recovery is tried again and again meanwhile. The caller must call release when its
+// work is done; the incarnation's context ends when it fails.
 func (e *Engine) Acquire(ctx context.Context) (inc *Incarnation, release func(), err error) {
 	for {
 		e.mu.Lock()
-		inc, changed, closed := e.cur, e.changed, e.closed
+		inc, changed, closed, broken := e.cur, e.changed, e.closed, e.broken
+		if inc == nil && broken != nil && !closed {
+			e.mu.Unlock()
+			return nil, nil, brokenError(broken)
+		}
 		if closed {
 			e.mu.Unlock()
 			return nil, nil, errClosed
@@ -154,6 +167,20 @@ func (e *Engine) Acquire(ctx context.Context) (inc *Incarnation, release func(),
 			return nil, nil, errClosed
 		}
 	}
+}
+
+func brokenError(cause error) error {
+	code := sqlerr.CannotConnectNow
+	var known *sqlerr.Error
+	switch {
+	case errors.Is(cause, syscall.ENOSPC):
+		code = sqlerr.DiskFull
+	case errors.As(cause, &known):
+		code = known.Code
+	}
+	e := sqlerr.Newf(code, "the database cannot recover: %s", firstLine(cause)).WithHint("It is tried again all the time.")
+	e.Cause = cause
+	return e
 }
 
 // Catalog gives the present catalog, or the last one while a recovery is under way.
@@ -290,6 +317,10 @@ func (e *Engine) watch(inc *Incarnation) {
 			return
 		}
 		e.cfg.Logger.Error("recovery failed", "error", err)
+		e.mu.Lock()
+		e.broken = err
+		e.wakeLocked()
+		e.mu.Unlock()
 		delay = min(max(2*delay, 100*time.Millisecond), 10*time.Second)
 	}
 }

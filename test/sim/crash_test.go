@@ -105,7 +105,7 @@ type node struct {
 	done  chan error
 }
 
-func open(fs vfs.FS, parallelism int) (*node, error) {
+func open(fs vfs.FS, parallelism int, add ...func(*connector.Registry)) (*node, error) {
 	n := &node{clock: newClock(), done: make(chan error, 1)}
 	reg := connector.NewRegistry()
 	reg.AddSource("nexmark", func(cfg connector.Config) (exec.Source, error) {
@@ -113,6 +113,9 @@ func open(fs vfs.FS, parallelism int) (*node, error) {
 		return nexmark.NewSource(cfg)
 	})
 	reg.AddSink("blackhole", blackhole.NewSink)
+	for _, f := range add {
+		f(reg)
+	}
 	srv, err := server.Open(server.Config{
 		DataDir: "/data", Listen: "127.0.0.1:0", HTTP: "off", Parallelism: parallelism, Connectors: reg,
 		BarrierInterval: 5 * time.Millisecond, CheckpointInterval: 20 * time.Millisecond,
@@ -121,7 +124,7 @@ func open(fs vfs.FS, parallelism int) (*node, error) {
 			c.Storage.FS = fs
 			c.Storage.CacheBytes, c.Storage.MemTableBytes = 1<<20, 256<<10
 			c.Storage.LogSegmentBytes = 16 << 10
-			c.Storage.ReserveBytes = -1
+			c.Storage.ReserveBytes = 1 << 20
 		},
 	})
 	if err != nil {
@@ -435,8 +438,8 @@ func TestCrashAtEverySyncPoint(t *testing.T) {
 	w := &world{
 		t: t, seed: seed, parallelism: 1 + int(seed%2), disk: vfs.NewCrashableMem(), points: make(chan crash),
 	}
-	w.left.Store(int64(setting("WEIR_SIM_POINTS", 220)))
-	const count = 30
+	w.left.Store(int64(setting("WEIR_SIM_POINTS", 300)))
+	count := int(setting("WEIR_SIM_TRANSACTIONS", 60))
 	for k := range w.plans {
 		w.plans[k] = plan(seed, k, count)
 	}

@@ -3,6 +3,6 @@
 // not synced is lost, or half of it), starts another server on the copy, and checks that everything that
 // was promised is there and nothing else.
 //
-// The workload comes from a seed, which the test prints; WEIR_SIM_SEED repeats it, WEIR_SIM_POINTS says how
-// many crashes to check (more are skipped).
+// The workload comes from a seed, which the test prints; WEIR_SIM_SEED repeats it. WEIR_SIM_TRANSACTIONS
+// says how much each writer does, WEIR_SIM_POINTS how many crashes to check (more are skipped).
 package sim
