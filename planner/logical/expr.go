@@ -490,6 +490,9 @@ func HasSubquery(e scalar.Expr) bool {
 // SameDatum tells whether two Datums of one type are identical (not merely equal in SQL: 1.0 and
 // 1.00 differ).
 func SameDatum(a, b types.Datum) bool {
+	if a.F != a.F && b.F != b.F { // NaN is NaN here
+		a.F, b.F = 0, 0
+	}
 	return a == b
 }
 
