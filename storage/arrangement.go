@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"unsafe"
 )
 
 // Change sets or deletes one key of an arrangement.
@@ -109,6 +110,9 @@ func (a *Arrangement) Writer(i int) *Writer {
 // Apply is Writer(0).Apply, for an arrangement with one writer.
 func (a *Arrangement) Apply(changes []Change) { a.Writer(0).Apply(changes) }
 
+// Append is Writer(0).Append, for an arrangement with one writer.
+func (a *Arrangement) Append(buf []byte, ends []int) { a.Writer(0).Append(buf, ends) }
+
 // Seal is Writer(0).Seal, for an arrangement with one writer.
 func (a *Arrangement) Seal(epoch Epoch, checkpoint bool) { a.Writer(0).Seal(epoch, checkpoint) }
 
@@ -124,20 +128,45 @@ func (w *Writer) Apply(changes []Change) {
 	if a.dropped != 0 {
 		return
 	}
-	l := a.head
-	if w.ahead > 0 {
-		b := a.barriers[w.ahead-1]
-		if b.after == nil {
-			b.after = newLayer()
-		}
-		l = b.after
-	} else {
-		a.headDirty = true
-	}
+	l := w.layer()
 	for i := range changes {
 		c := &changes[i]
 		l.set(a.arena.entry(c.Key, c.Value, c.Delete))
 	}
+}
+
+// Append is Apply for rows that are set, in buf one after the other: row i's key ends at ends[2*i], its value
+// at ends[2*i+1]. The arrangement keeps buf, which must not change any more.
+func (w *Writer) Append(buf []byte, ends []int) {
+	a := w.a
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dropped != 0 {
+		return
+	}
+	l := w.layer()
+	at := 0
+	for i := 0; i < len(ends); i += 2 {
+		k, v := ends[i], ends[i+1]
+		l.set(entry{
+			pre: keyPrefix(buf[at:k]), p: unsafe.SliceData(buf[at:v]), klen: uint32(k - at), vlen: uint32(v - k),
+		})
+		at = v
+	}
+}
+
+// layer gives where the writer's changes go.
+func (w *Writer) layer() *layer {
+	a := w.a
+	if w.ahead == 0 {
+		a.headDirty = true
+		return a.head
+	}
+	b := a.barriers[w.ahead-1]
+	if b.after == nil {
+		b.after = newLayer()
+	}
+	return b.after
 }
 
 // Seal says that the writer has passed the barrier of epoch. When all writers have, the head

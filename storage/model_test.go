@@ -172,7 +172,19 @@ func (d *driver) apply() {
 			d.m.head[id][string(c.Key)] = string(c.Value)
 		}
 	}
-	d.s.Arrangement(id).Apply(cs)
+	if a := d.s.Arrangement(id); !slices.ContainsFunc(cs, func(c Change) bool { return c.Delete }) {
+		var buf []byte
+		var ends []int
+		for _, c := range cs {
+			buf = append(buf, c.Key...)
+			ends = append(ends, len(buf))
+			buf = append(buf, c.Value...)
+			ends = append(ends, len(buf))
+		}
+		a.Append(buf, ends)
+	} else {
+		a.Apply(cs)
+	}
 }
 
 func (d *driver) put() {

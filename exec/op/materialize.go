@@ -14,6 +14,9 @@ import (
 type Arrangement interface {
 	// Apply changes the current epoch, in order. It copies keys and values.
 	Apply(changes []storage.Change)
+	// Append is Apply for rows that are set, in buf one after the other: row i's key ends at ends[2*i], its
+	// value at ends[2*i+1]. It keeps buf.
+	Append(buf []byte, ends []int)
 	// Seal ends the epoch.
 	Seal(epoch storage.Epoch, checkpoint bool)
 }
@@ -43,6 +46,7 @@ type Materialize struct {
 	base
 	cfg     MaterializeConfig
 	buf     []byte
+	enc     vec.RowsEncoder
 	ends    []int
 	changes []storage.Change
 	// pending are the keys that the epoch changed, in the order of their first change; byKey finds
@@ -95,21 +99,9 @@ func (m *Materialize) Chunk(_ int, c *vec.Chunk) error {
 
 // insert applies the rows of c at once.
 func (m *Materialize) insert(c *vec.Chunk) {
-	m.buf, m.ends = m.buf[:0], m.ends[:0]
-	for i := range c.Len() {
-		m.buf = vec.EncodeKey(m.buf, c.Cols, i, m.cfg.Key)
-		m.ends = append(m.ends, len(m.buf))
-		m.buf = vec.EncodeRow(m.buf, c.Cols, i)
-		m.ends = append(m.ends, len(m.buf))
-	}
-	m.changes = m.changes[:0]
-	at := 0
-	for i := range c.Len() {
-		k, v := m.ends[2*i], m.ends[2*i+1]
-		m.changes = append(m.changes, storage.Change{Key: m.buf[at:k], Value: m.buf[k:v]})
-		at = v
-	}
-	m.cfg.Target.Apply(m.changes)
+	var buf []byte
+	buf, m.ends = m.enc.Encode(m.ends[:0], c.Cols, c.Len(), m.cfg.Key)
+	m.cfg.Target.Append(buf, m.ends)
 }
 
 // note adds a change to what the epoch does to a key.

@@ -25,6 +25,8 @@ func (m mapArrangement) Apply(changes []storage.Change) {
 	}
 }
 
+func (m mapArrangement) Append(buf []byte, ends []int) { m.Apply(rowChanges(buf, ends)) }
+
 func (m mapArrangement) Seal(storage.Epoch, bool) {}
 
 // TestMaterializeKeepsTheLastRow plays histories in which the new row of a key may come before the

@@ -148,6 +148,19 @@ func (s *script) Apply(changes []storage.Change) {
 	}
 }
 
+func (s *script) Append(buf []byte, ends []int) { s.Apply(rowChanges(buf, ends)) }
+
+// rowChanges gives what Append is called with as changes.
+func rowChanges(buf []byte, ends []int) []storage.Change {
+	var cs []storage.Change
+	at := 0
+	for i := 0; i < len(ends); i += 2 {
+		cs = append(cs, storage.Change{Key: buf[at:ends[i]], Value: buf[ends[i]:ends[i+1]]})
+		at = ends[i+1]
+	}
+	return cs
+}
+
 func (s *script) Seal(epoch storage.Epoch, checkpoint bool) {
 	fmt.Fprintf(&s.notes, "seal %d checkpoint=%t\n", epoch, checkpoint)
 }

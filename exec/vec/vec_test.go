@@ -330,3 +330,45 @@ func FuzzDecodeRow(f *testing.F) {
 		}
 	})
 }
+
+// TestRowsEncoder compares with encoding row by row.
+func TestRowsEncoder(t *testing.T) {
+	var e RowsEncoder
+	for seed := range int64(20) {
+		r := rand.New(rand.NewSource(seed))
+		c := randomChunk(t, r, r.Intn(70), false)
+		if seed == 0 {
+			c.Reset()
+		}
+		var keys []SortKey
+		for range r.Intn(3) {
+			keys = append(keys, SortKey{Col: r.Intn(len(c.Cols)), Desc: r.Intn(2) == 0, NullsFirst: r.Intn(2) == 0})
+		}
+		if seed%2 == 0 {
+			keys = nil
+			for i, v := range c.Cols {
+				if v.Type.Phys() == types.PhysInt && !v.HasNulls() {
+					keys = append(keys, SortKey{Col: i, Desc: i%2 == 0})
+				}
+			}
+		}
+		buf, ends := e.Encode([]int{-7}, c.Cols, c.Len(), keys)
+		if ends[0] != -7 || len(ends) != 1+2*c.Len() {
+			t.Fatalf("seed %d: ends %v", seed, ends)
+		}
+		at := 0
+		for i := range c.Len() {
+			k, v := ends[1+2*i], ends[2+2*i]
+			if want := EncodeKey(nil, c.Cols, i, keys); !bytes.Equal(buf[at:k], want) {
+				t.Fatalf("seed %d, row %d: key %x, want %x", seed, i, buf[at:k], want)
+			}
+			if want := EncodeRow(nil, c.Cols, i); !bytes.Equal(buf[k:v], want) {
+				t.Fatalf("seed %d, row %d: row %x, want %x", seed, i, buf[k:v], want)
+			}
+			at = v
+		}
+		if at != len(buf) {
+			t.Fatalf("seed %d: %d bytes too many", seed, len(buf)-at)
+		}
+	}
+}
