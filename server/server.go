@@ -219,8 +219,12 @@ func (s *Server) Run(ctx context.Context) error {
 		})
 	}
 	g.Go(func() error {
-		<-serving.Done()
-		return s.shutdown()
+		select {
+		case <-serving.Done():
+			return s.shutdown()
+		case err := <-s.engine.Fatal():
+			return errors.Join(fmt.Errorf("storage: %w", err), s.shutdown())
+		}
 	})
 	return g.Wait()
 }

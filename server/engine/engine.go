@@ -66,6 +66,8 @@ type Engine struct {
 	closed bool
 	// broken is why the last attempt to recover failed; nil while none has, and once one has succeeded.
 	broken error
+	// fatal gets the error after which only another process can go on (capacity 1).
+	fatal chan error
 	// recoveries counts the incarnations after the first.
 	recoveries int64
 	// failures counts, by job, failures since the last one that was long ago.
@@ -103,7 +105,7 @@ func Open(cfg Config) (*Engine, error) {
 	}
 	cfg.Storage.Logger = cfg.Logger
 	e := &Engine{
-		cfg: cfg, ddl: make(chan struct{}, 1), changed: make(chan struct{}),
+		cfg: cfg, ddl: make(chan struct{}, 1), changed: make(chan struct{}), fatal: make(chan error, 1),
 		failures: map[flow.JobID]*failureCount{}, stalled: map[catalog.ID]error{},
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
@@ -178,7 +180,12 @@ func brokenError(cause error) error {
 	case errors.As(cause, &known):
 		code = known.Code
 	}
-	e := sqlerr.Newf(code, "the database cannot recover: %s", firstLine(cause)).WithHint("It is tried again all the time.")
+	e := sqlerr.Newf(code, "the database cannot recover: %s", firstLine(cause))
+	if errors.Is(cause, storage.ErrFailed) {
+		e.Code, e.Hint = sqlerr.IOError, "The server ends, and recovers when it is started again."
+	} else {
+		e.Hint = "It is tried again all the time."
+	}
 	e.Cause = cause
 	return e
 }
@@ -298,6 +305,10 @@ func (e *Engine) watch(inc *Incarnation) {
 	if err := inc.stop(); err != nil {
 		e.cfg.Logger.Error("stopping after a failure", "error", err)
 	}
+	if errors.Is(f.Err, storage.ErrFailed) {
+		e.giveUp(f.Err)
+		return
+	}
 	for {
 		if !e.pause(delay) {
 			return
@@ -316,14 +327,34 @@ func (e *Engine) watch(inc *Incarnation) {
 		if e.ctx.Err() != nil {
 			return
 		}
+		if errors.Is(err, storage.ErrFailed) {
+			e.giveUp(err)
+			return
+		}
 		e.cfg.Logger.Error("recovery failed", "error", err)
-		e.mu.Lock()
-		e.broken = err
-		e.wakeLocked()
-		e.mu.Unlock()
+		e.setBroken(err)
 		delay = min(max(2*delay, 100*time.Millisecond), 10*time.Second)
 	}
 }
+
+func (e *Engine) setBroken(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.broken = err
+	e.wakeLocked()
+}
+
+// giveUp says that this process cannot go on: the storage engine has failed with locks held and work under
+// way that nothing can stop, so the directory must not be opened again beside it.
+func (e *Engine) giveUp(err error) {
+	e.cfg.Logger.Error("storage failed, the server must be started again", "error", err)
+	e.setBroken(err)
+	e.fatal <- err
+}
+
+// Fatal gives the error after which the engine cannot go on; the process should end, and the next one
+// recovers.
+func (e *Engine) Fatal() <-chan error { return e.fatal }
 
 // pause waits for d; false if the engine is closed meanwhile.
 func (e *Engine) pause(d time.Duration) bool {
