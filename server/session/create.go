@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -523,6 +524,18 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	return tag, d.t.inc.AddQuery(ctx, rel, stream)
 }
 
+// atName moves the position of an error in a query that the user has not written to the name that it
+// stands for.
+func atName(err error, n *ast.Name) error {
+	var e *sqlerr.Error
+	if n == nil || !errors.As(err, &e) || e.Pos == sqlerr.NoPos {
+		return err
+	}
+	c := *e
+	c.Pos = n.Pos
+	return &c
+}
+
 func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	schema, name, exists, err := d.target(st.Name, st.IfNotExists)
 	if err != nil || exists {
@@ -539,27 +552,19 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 		}
 		text = "SELECT * FROM " + strings.Join(quoted, ".")
 		if query, err = d.s.parseQuery(text); err != nil {
-			return err
+			return atName(err, st.From)
 		}
-		defer func() {
-			// The position is in a text that the user has not written.
-			if e := sqlerr.From(err); err != nil && e.Pos != sqlerr.NoPos {
-				c := *e
-				c.Pos = st.From.Pos
-				err = &c
-			}
-		}()
 	}
 	b, err := d.bindQuery(query)
 	if err != nil {
-		return err
+		return atName(err, st.From)
 	}
 	rel := d.newRelation(catalog.Sink, schema, name)
 	rel.Parallelism = d.t.inc.Parallelism()
 	d.describe(rel, text, b)
 	stream, err := d.planStream(rel)
 	if err != nil {
-		return err
+		return atName(err, st.From)
 	}
 	rel.Options = storedOptions(st.Options)
 	cfg := connector.Config{Options: connectorOptions(st.Options)}

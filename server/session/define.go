@@ -461,6 +461,9 @@ func (d *definer) truncate(ctx context.Context, st *ast.Truncate) error {
 }
 
 func (d *definer) alter(st *ast.Alter) error {
+	if _, ok := relationKinds[st.Kind]; !ok {
+		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "ALTER %s is not supported yet", st.Kind)
+	}
 	r, err := d.find(st.Kind, st.Name, st.IfExists)
 	if err != nil || r == nil {
 		return err
@@ -487,11 +490,24 @@ func (d *definer) alter(st *ast.Alter) error {
 		}
 		c.Schema = st.NewName
 	case "owner":
+		if st.NewName != d.s.user && st.NewName != "weir" && !d.ownsSomething(st.NewName) {
+			return sqlerr.Newf(sqlerr.UndefinedObject, "role %q does not exist", st.NewName)
+		}
 		c.Owner = st.NewName
 	default:
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "this form of ALTER %s is not supported yet", st.Kind)
 	}
 	return d.t.inc.Change(func(cat *catalog.Catalog) { cat.Put(&c) })
+}
+
+// ownsSomething tells whether a name is the owner of an object: there is no other list of roles yet.
+func (d *definer) ownsSomething(role string) bool {
+	for _, r := range d.cat.Relations {
+		if r.Owner == role {
+			return true
+		}
+	}
+	return false
 }
 
 // noTextDependents refuses to rename what queries of other objects name.
