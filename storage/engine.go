@@ -112,9 +112,9 @@ func openPebble(s *Store) (*pebble.DB, error) {
 		CacheSize:                   s.cfg.CacheBytes,
 		MemTableSize:                uint64(s.cfg.MemTableBytes),
 		MemTableStopWritesThreshold: 6,
-		// Checkpoints arrive in bursts: compact early and stall late. With the defaults half the
-		// checkpoints of a million keys a second stall for seconds.
-		L0CompactionThreshold:      2,
+		// Bursts are ingested, mostly below L0; and while a compaction runs there, nothing can be ingested
+		// below what it touches. So compaction waits for a few files. It stalls writes late.
+		L0CompactionThreshold:      4,
 		L0StopWritesThreshold:      40,
 		CompactionConcurrencyRange: func() (lower, upper int) { return 2, 2 },
 		MaxOpenFiles:               1000,

@@ -17,7 +17,7 @@ import (
 //   - a small one as a batch, which goes through Pebble's log and memtable;
 //   - a large one as sorted tables of Pebble's own format, made here and handed to Pebble together
 //     (ingested). That saves the log, the memtable or the sorting of the batch, and the flush: each
-//     byte is written once. A table file never spans a large and another table, so that keys that are
+//     byte is written once. A file never spans a large and another table, so that keys that are
 //     greater than all before them, as in an append-only view, go to the lowest level at once and
 //     are not compacted.
 //
@@ -31,7 +31,7 @@ const (
 	// ingestFile is the size at which a file ends.
 	ingestFile = 64 << 20
 	// ingestAlone is what makes a table large: it has files of its own.
-	ingestAlone = 1 << 20
+	ingestAlone = 256 << 10
 )
 
 // keyWriter takes the keys of a checkpoint. It copies them.
@@ -73,29 +73,32 @@ type ingester struct {
 	paths []string
 	w     *sstable.Writer
 	size  int64
+	// kind is the first byte of the file's keys: a file that spanned several would meet half of all others.
+	kind byte
 }
 
 func (g *ingester) Set(key, val []byte) error {
-	if err := g.room(len(key) + len(val)); err != nil {
+	if err := g.room(key[0], len(key)+len(val)); err != nil {
 		return err
 	}
 	return g.w.Set(key, val)
 }
 
 func (g *ingester) Delete(key []byte) error {
-	if err := g.room(len(key)); err != nil {
+	if err := g.room(key[0], len(key)); err != nil {
 		return err
 	}
 	return g.w.Delete(key)
 }
 
-// room opens a file for n more bytes.
-func (g *ingester) room(n int) error {
-	if g.size > ingestFile {
+// room opens a file for n more bytes of keys of a kind.
+func (g *ingester) room(kind byte, n int) error {
+	if g.size > ingestFile || kind != g.kind && g.kind <= kindBlob {
 		if err := g.cut(); err != nil {
 			return err
 		}
 	}
+	g.kind = kind
 	g.size += int64(n)
 	if g.w != nil {
 		return nil
