@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+	"unsafe"
 
 	"github.com/tidwall/btree"
 
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/storage"
 )
 
@@ -20,6 +22,9 @@ type Row struct{ Old, New []byte }
 type Tx struct {
 	tables map[uint32]*txTable
 	order  []*txTable
+	// bytes is about what the commit's log record will have.
+	bytes int64
+	key   []byte // scratch
 	// waiting is the request that the transaction waits for, under Locks.mu; nil if none.
 	waiting *request
 }
@@ -99,17 +104,21 @@ func (x *Tx) Rows(t *Table) *btree.Map[string, Row] {
 }
 
 // get gives the row under a key as the transaction sees it.
-func (tt *txTable) get(key []byte) (Row, error) {
-	if r, ok := tt.rows.Get(string(key)); ok {
+func (tt *txTable) get(key string) (Row, error) {
+	if r, ok := tt.rows.Get(key); ok {
 		return r, nil
 	}
-	v, ok, err := tt.t.Arr.HeadGet(key)
+	v, ok, err := tt.t.Arr.HeadGet(bytesOf(key))
 	if err != nil || !ok {
 		return Row{}, err
 	}
 	v = slices.Clone(v)
 	return Row{Old: v, New: v}, nil
 }
+
+// bytesOf gives a string's bytes, which nobody may change, without copying them: keys are most of the
+// allocations of a large transaction.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // uniqueOwner gives the key of the row that has a value in a unique index, "" for none.
 func (tt *txTable) uniqueOwner(j int, uk []byte) (string, error) {
@@ -196,9 +205,10 @@ func (x *Tx) Prepare(ctx context.Context, t *Table, c *vec.Chunk) error {
 // taken, it gives the conflict and changes nothing.
 func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 	tt := x.table(t)
-	key := t.Key(nil, c, i)
+	x.key = t.Key(x.key[:0], c, i)
+	key := string(x.key)
 	// A new row id was never used: only an update of the row, which deletes it first, brings one again.
-	r, _ := tt.rows.Get(string(key))
+	r, _ := tt.rows.Get(key)
 	if !t.hasRowID() {
 		var err error
 		if r, err = tt.get(key); err != nil {
@@ -206,7 +216,7 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 		}
 		if r.New != nil {
 			return &Conflict{
-				Constraint: t.primaryName(), Key: key, Row: r.New,
+				Constraint: t.primaryName(), Key: []byte(key), Row: r.New,
 				Err: t.duplicate(t.primaryName(), t.keyCols, c, i),
 			}, nil
 		}
@@ -221,7 +231,7 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 			return nil, err
 		}
 		if owner != "" {
-			old, err := tt.get([]byte(owner))
+			old, err := tt.get(owner)
 			if err != nil {
 				return nil, err
 			}
@@ -233,11 +243,16 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 	}
 	for j, u := range t.unique {
 		if uk, ok := u.uniqueKey(nil, c, i); ok {
-			tt.unique[j].Set(string(uk), string(key))
+			tt.unique[j].Set(string(uk), key)
 		}
 	}
 	r.New = vec.EncodeRow(nil, c.Cols, i)
-	tt.rows.Set(string(key), r)
+	x.bytes += int64(len(key) + len(r.Old) + len(r.New) + 12)
+	if x.bytes > maxBytes {
+		return nil, sqlerr.Newf(sqlerr.ProgramLimitExceeded, "transaction has more than %d bytes of changes", int64(maxBytes)).
+			WithHint("Divide it into several, for example COPY the data in parts.")
+	}
+	tt.rows.Set(key, r)
 	return nil, nil
 }
 
@@ -245,7 +260,8 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 // not there any more (deleted by the same statement before).
 func (x *Tx) Delete(t *Table, c *vec.Chunk, i int) (bool, error) {
 	tt := x.table(t)
-	key := t.Key(nil, c, i)
+	x.key = t.Key(x.key[:0], c, i)
+	key := string(x.key)
 	r, err := tt.get(key)
 	if err != nil || r.New == nil {
 		return false, err
@@ -256,9 +272,14 @@ func (x *Tx) Delete(t *Table, c *vec.Chunk, i int) (bool, error) {
 		}
 	}
 	r.New = nil
-	tt.rows.Set(string(key), r)
+	x.bytes += int64(len(key) + len(r.Old) + 12)
+	tt.rows.Set(key, r)
 	return true, nil
 }
+
+// maxBytes bounds the changes of a transaction, which are in memory until the commit and then one record of
+// the log, whose limit this is. At the commit about six times as much memory is in use for a moment.
+const maxBytes = 1<<30 - 1<<20
 
 // Savepoint is a state of a transaction's changes to go back to. Locks taken since stay.
 type Savepoint struct{ tables map[uint32]txCopy }
@@ -311,13 +332,14 @@ func (x *Tx) Commit(log *storage.Log, rt *flow.Runtime, sync bool) error {
 	var ts []tableChanges
 	var ws []flow.TableWrite
 	for _, tt := range x.order {
-		var cs []change
+		cs := make([]change, 0, tt.rows.Len())
 		tt.rows.Scan(func(k string, r Row) bool {
 			if r.Old != nil || r.New != nil {
-				cs = append(cs, change{Key: []byte(k), Old: r.Old, New: r.New})
+				cs = append(cs, change{Key: bytesOf(k), Old: r.Old, New: r.New})
 			}
 			return true
 		})
+		tt.rows = &btree.Map[string, Row]{} // its memory is of use for what follows
 		if len(cs) == 0 {
 			continue
 		}
@@ -358,7 +380,7 @@ func (x *Tx) Release() {
 			tt.t.locks.release(x, &tt.t.lock)
 		}
 	}
-	x.tables, x.order = map[uint32]*txTable{}, nil
+	x.tables, x.order, x.bytes = map[uint32]*txTable{}, nil, 0
 }
 
 // Replay applies a log record again. find gives the table of an id, nil if it was dropped since.
@@ -383,7 +405,7 @@ func Replay(rt *flow.Runtime, pos storage.LogPos, rec []byte, find func(id uint3
 }
 
 // Get gives the row under a key as the transaction sees it.
-func (x *Tx) Get(t *Table, key []byte) (Row, error) { return x.table(t).get(key) }
+func (x *Tx) Get(t *Table, key []byte) (Row, error) { return x.table(t).get(string(key)) }
 
 // DeleteAll deletes every row of a table, under the exclusive lock.
 func (x *Tx) DeleteAll(t *Table) error {
