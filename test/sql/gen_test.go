@@ -36,7 +36,9 @@ type gen struct {
 	*rand.Rand
 	tables []rel // name as text
 	nextID []int
-	alias  int
+	// views are there to be read like tables.
+	views []rel
+	alias int
 }
 
 func (g *gen) pick(ss ...string) string { return ss[g.Intn(len(ss))] }
@@ -165,6 +167,9 @@ func (g *gen) query(ops int) rel {
 
 func (g *gen) scan() rel {
 	t := g.tables[g.Intn(len(g.tables))]
+	if len(g.views) > 0 && g.Intn(6) == 0 {
+		t = g.views[g.Intn(len(g.views))]
+	}
 	out := rel{cols: make([]column, 0, len(t.cols))}
 	var list []string
 	for i, c := range t.cols {
