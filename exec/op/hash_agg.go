@@ -61,10 +61,11 @@ type HashAgg struct {
 
 	inputs exec.StateTable
 
-	// touched are the groups changed in this epoch, in order; res holds their results before it
-	// (rows 0..len(touched)-1) and, while the barrier is handled, their new results after that.
-	touched []uint32
-	res     *vec.Chunk
+	// touched are the groups changed in this epoch, in order; res holds the results before it of those that
+	// are shown, in the same order, and, while the barrier is handled, new results of some after that.
+	touched     []uint32
+	shownBefore int // rows of res
+	res         *vec.Chunk
 
 	keyV   []*vec.Vector
 	outc   *vec.Chunk
@@ -251,7 +252,7 @@ func (a *HashAgg) Chunk(_ int, c *vec.Chunk) error {
 	return nil
 }
 
-// touch notes the groups that this epoch has not touched before, with their results.
+// touch notes the groups that this epoch has not touched before, with the results that are shown.
 func (a *HashAgg) touch(ents []uint32) error {
 	a.fresh = a.fresh[:0]
 	pages, w := a.tab.words.pages, a.tab.words.w
@@ -259,13 +260,16 @@ func (a *HashAgg) touch(ents []uint32) error {
 		f := &pages[e>>pageBits][int(e&pageMask)*w+wordFlags]
 		if *f&flagTouched == 0 {
 			*f |= flagTouched | flagRef
-			a.fresh = append(a.fresh, e)
+			a.touched = append(a.touched, e)
+			if *f&flagShown != 0 {
+				a.fresh = append(a.fresh, e)
+			}
 		}
 	}
 	if len(a.fresh) == 0 {
 		return nil
 	}
-	a.touched = append(a.touched, a.fresh...)
+	a.shownBefore += len(a.fresh)
 	for i, agg := range a.aggs {
 		if err := agg.results(a.fresh, a.res.Cols[i]); err != nil {
 			return err
@@ -330,17 +334,22 @@ func (a *HashAgg) live(rec []int64) bool {
 	return rec[wordCount] > 0 || len(a.cfg.Keys) == 0 && len(a.cfg.Aggs) > 0
 }
 
+// flush emits what the epoch has changed, some groups at a time.
 func (a *HashAgg) flush() error {
-	n := len(a.touched)
-	if n > 0 {
+	old := 0 // place in res of the next shown group's old result
+	base := a.shownBefore
+	a.gone = a.gone[:0]
+	for left := a.touched; len(left) > 0; {
+		piece := left[:min(len(left), 4*a.max)]
+		left = left[len(piece):]
 		for i, agg := range a.aggs {
-			if err := agg.results(a.touched, a.res.Cols[i]); err != nil {
+			a.res.Cols[i].Truncate(base)
+			if err := agg.results(piece, a.res.Cols[i]); err != nil {
 				return err
 			}
 		}
-		a.gone = a.gone[:0]
 		a.oEnts, a.oRows, a.oDiffs = a.oEnts[:0], a.oRows[:0], a.oDiffs[:0]
-		for i, e := range a.touched {
+		for i, e := range piece {
 			rec := a.tab.rec(e)
 			if rec[wordCount] < 0 {
 				return fmt.Errorf("group %s: %w", a.describe(e), ErrNegativeMultiplicity)
@@ -350,13 +359,16 @@ func (a *HashAgg) flush() error {
 			if live {
 				rec[wordFlags] |= flagShown
 			}
-			if !shown || !live || !a.unchanged(i, n+i) {
+			if !shown || !live || !a.unchanged(old, base+i) {
 				if shown {
-					a.oEnts, a.oRows, a.oDiffs = append(a.oEnts, e), append(a.oRows, int32(i)), append(a.oDiffs, -1)
+					a.oEnts, a.oRows, a.oDiffs = append(a.oEnts, e), append(a.oRows, int32(old)), append(a.oDiffs, -1)
 				}
 				if live {
-					a.oEnts, a.oRows, a.oDiffs = append(a.oEnts, e), append(a.oRows, int32(n+i)), append(a.oDiffs, 1)
+					a.oEnts, a.oRows, a.oDiffs = append(a.oEnts, e), append(a.oRows, int32(base+i)), append(a.oDiffs, 1)
 				}
+			}
+			if shown {
+				old++
 			}
 			a.tab.dirtied(e)
 			if !live && a.tab.st == nil {
@@ -366,10 +378,10 @@ func (a *HashAgg) flush() error {
 		if err := a.send(); err != nil {
 			return err
 		}
-		a.res.Reset()
-		a.touched = a.touched[:0]
-		a.tab.drop(a.gone)
 	}
+	a.res.Reset()
+	a.touched, a.shownBefore = a.touched[:0], 0
+	a.tab.drop(a.gone)
 	for _, s := range a.sets {
 		s.endEpoch()
 	}
