@@ -14,7 +14,8 @@
 // memory, and in the log where they came from a client. Store.Commit writes everything that
 // belongs to a checkpoint (deltas of state tables, deltas of arrangements up to the epoch, the
 // caller's metadata, the log position that is no longer needed, range deletes of dropped tables)
-// as one synced Pebble batch. After a crash the newest checkpoint is therefore complete, and the
+// as one synced Pebble batch or, if it is large, as sorted files that Pebble takes over together
+// (ingest.go). After a crash the newest checkpoint is therefore complete, and the
 // log holds every acknowledged record that came after it.
 //
 // Changes of state tables are written as blobs of about a thousand, not key by key, and a
@@ -31,7 +32,7 @@
 //
 // # Files
 //
-// The data directory holds WEIR_FORMAT (the version of all of this), LOCK, state/ (Pebble) and
-// log/ (segments of the log). All access goes through a vfs.FS, so that tests can run on a
+// The data directory holds WEIR_FORMAT (the version of all of this), LOCK, state/ (Pebble), log/
+// (segments of the log) and ingest/ (files on their way into state/). All access goes through a vfs.FS, so that tests can run on a
 // simulated disk that loses what was not synced, or fails.
 package storage

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
@@ -133,9 +134,9 @@ func (s *Store) ingest(sections []section, records []record) (err error) {
 		if g.w != nil {
 			_ = g.w.Close() // there is an error already
 		}
-		// Pebble has links of its own to what it took.
+		// What Pebble took is gone already, as a rule.
 		for _, p := range g.paths {
-			if rerr := s.cfg.FS.Remove(p); rerr != nil {
+			if rerr := s.cfg.FS.Remove(p); rerr != nil && !oserror.IsNotExist(rerr) {
 				s.cfg.Logger.Warn("storage: removing a file that was ingested", "file", p, "error", rerr)
 			}
 		}
