@@ -33,6 +33,6 @@
 // # Files
 //
 // The data directory holds WEIR_FORMAT (the version of all of this), LOCK, state/ (Pebble), log/
-// (segments of the log) and ingest/ (files on their way into state/). All access goes through a vfs.FS, so that tests can run on a
-// simulated disk that loses what was not synced, or fails.
+// (segments of the log) and ingest/ (files on their way into state/). All access goes through a
+// vfs.FS, so that tests can run on a simulated disk that loses what was not synced, or fails.
 package storage
