@@ -97,6 +97,19 @@ func (c *clock) advance(d time.Duration) {
 	}
 }
 
+// watched is a disk on which f is called before every operation.
+func watched(disk vfs.FS, f errorfs.InjectorFunc) vfs.FS { return noReuse{errorfs.Wrap(disk, f)} }
+
+// noReuse makes new files in place of used ones, whose operations an errorfs does not see.
+type noReuse struct{ vfs.FS }
+
+func (fs noReuse) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := fs.Remove(old); err != nil {
+		return nil, err
+	}
+	return fs.Create(name, c)
+}
+
 // node is a running server on a simulated disk.
 type node struct {
 	srv   *server.Server
@@ -443,7 +456,7 @@ func TestCrashAtEverySyncPoint(t *testing.T) {
 	for k := range w.plans {
 		w.plans[k] = plan(seed, k, count)
 	}
-	n, err := open(errorfs.Wrap(w.disk, errorfs.InjectorFunc(w.inject)), w.parallelism)
+	n, err := open(watched(w.disk, w.inject), w.parallelism)
 	if err != nil {
 		t.Fatal(err)
 	}
