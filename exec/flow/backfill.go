@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"time"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
@@ -74,6 +75,50 @@ type TableBackfillConfig struct {
 	// Portion is how many rows are read between the first two barriers, and MaxPortion between any
 	// two; 0 means the usual number.
 	Portion, MaxPortion int
+	Pace
+}
+
+// Pace keeps the backfill of a table from flooding its job: barriers wait behind the rows of a portion, and with them
+// every read of the server. The next portion waits until the one before has been worked off, and
+// is smaller where that took long. How many rows go into an epoch decides nothing but that. The
+// zero Pace does not wait.
+type Pace struct {
+	// Completed gives the newest completed epoch, Now the time.
+	Completed func() storage.Epoch
+	Now       func() time.Time
+
+	began time.Time
+}
+
+// A portion that is worked off within paceFast may be followed by a larger one; one that takes longer than
+// paceSlow is followed by a smaller one.
+const (
+	paceFast = 20 * time.Millisecond
+	paceSlow = 100 * time.Millisecond
+	paceMin  = 256
+)
+
+// behind tells whether rows of the last portion, which went into the epoch before e, may still be under way.
+func (p *Pace) behind(e storage.Epoch) bool { return p.Completed != nil && p.Completed()+1 < e }
+
+// next gives the size of the portion that begins now, from that of the last one.
+func (p *Pace) next(portion int64) int64 {
+	if p.Now == nil {
+		return portion
+	}
+	now := p.Now()
+	took := now.Sub(p.began)
+	first := p.began.IsZero()
+	p.began = now
+	switch {
+	case first:
+		return min(portion, 8*paceMin)
+	case took > paceSlow:
+		return max(portion/4, paceMin)
+	case took > paceFast:
+		return max(portion/2, paceMin)
+	}
+	return portion
 }
 
 var (
@@ -157,6 +202,11 @@ func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
 	v := b.version
 	b.version = nil
 	defer v.Release()
+	if b.behind(br.Epoch) {
+		b.RequestBarrier()
+		return nil
+	}
+	b.portion = int(b.next(int64(b.portion)))
 	var lo []byte
 	if b.pos != nil {
 		lo = append(append([]byte(nil), b.pos...), 0)

@@ -535,6 +535,10 @@ func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 			HashCols: []int{at}, Index: i, Parallel: v.Parallel, Progress: v.prog,
 			RequestBarrier: v.w.rt.RequestBarrier, Portion: v.w.cfg.portion, MaxPortion: 4 * v.w.cfg.portion,
 		})
+		if v.Over%2 == 0 {
+			// Waiting for completion must not change what arrives.
+			bf.Completed = func() storage.Epoch { return storage.Epoch(v.w.rt.Marks().Completed) }
+		}
 		n := &Node{Op: bf, Name: "backfill", In: []*Node{{}}}
 		if len(wide) == len(cols) {
 			return n, nil

@@ -258,6 +258,13 @@ type leaves struct {
 	prog *progress
 }
 
+// pace lets a backfill read on only when what it has read is worked off.
+func (l *leaves) pace() flow.Pace {
+	return flow.Pace{
+		Completed: func() storage.Epoch { return storage.Epoch(l.i.RT.Marks().Completed) }, Now: time.Now,
+	}
+}
+
 // Table reads a table or materialized view: cols are ordinals of its relation. The input carries the key
 // columns as well while the job is being filled, for the backfill's position.
 func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.Input, build.Wrap) {
@@ -316,7 +323,7 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 				return nil
 			},
 			HashCols: hash, Index: actor, Parallel: parallel, Progress: l.prog,
-			RequestBarrier: l.i.RT.RequestBarrier,
+			RequestBarrier: l.i.RT.RequestBarrier, Pace: l.pace(),
 		})
 		n := &flow.Node{Op: bf, Name: "backfill", In: []*flow.Node{leaf}}
 		if len(wide) == len(cols) {
