@@ -118,6 +118,8 @@ type SplitPosition struct {
 type positions struct {
 	mu sync.Mutex
 	by map[int][]epochPosition
+	// over are the splits that have been read to their end, where there will never be more.
+	over map[int]bool
 }
 
 type epochPosition struct {
@@ -125,7 +127,16 @@ type epochPosition struct {
 	SplitPosition
 }
 
-func newPositions() *positions { return &positions{by: map[int][]epochPosition{}} }
+func newPositions() *positions {
+	return &positions{by: map[int][]epochPosition{}, over: map[int]bool{}}
+}
+
+// end notes that a split has no more rows.
+func (p *positions) end(split int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over[split] = true
+}
 
 // set notes the position of a split at the end of an epoch, and forgets what no reader can ask for:
 // all but the newest one at or before oldest, the first epoch that can still be read.
@@ -169,6 +180,19 @@ func (r *Runtime) SourcePositions(id JobID, epoch storage.Epoch) ([]SplitPositio
 		known = known || ok
 	}
 	return out, known
+}
+
+// SourceEnded tells whether every split of a running source job has been read to an end after which
+// nothing comes; its rows are in the open epoch or before.
+func (r *Runtime) SourceEnded(id JobID) bool {
+	d := r.job(id)
+	if d == nil || d.sources == nil {
+		return false
+	}
+	n := d.job.Fragments[0].Source.Source.Splits()
+	d.sources.mu.Lock()
+	defer d.sources.mu.Unlock()
+	return len(d.sources.over) == n
 }
 
 // A split's position is kept under vnode 0 and its number, as its rows and its offset.

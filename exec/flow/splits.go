@@ -281,6 +281,7 @@ func (r *sourceReader) read(s *sourceSplit) error {
 		r.works(s)
 	case errors.Is(err, io.EOF):
 		s.over = true
+		r.job.sources.end(s.no)
 		r.works(s)
 	case err == nil:
 		r.failed(s, errors.New("the connector gave neither rows nor an error"))
