@@ -106,6 +106,9 @@ func newAggregator(g Agg, no int, args []types.Type, appendOnly bool, off int) (
 		switch {
 		case t.Kind == types.Int2 || t.Kind == types.Int4:
 			return &sumInt{wordAgg: w, avg: avg}, 2, nil
+		case t.Kind == types.Int8 && !avg && g.Type.Kind == types.Int8:
+			// The planner's sum of partial results, which fits as the whole does.
+			return &sumInt{wordAgg: w}, 2, nil
 		case t.Kind == types.Int8:
 			return &sumInt{wordAgg: w, wide: true, avg: avg}, 3, nil
 		case t.Phys() == types.PhysFloat:

@@ -32,6 +32,12 @@ func Panes(e *Env, n logical.Node) logical.Node {
 	})
 }
 
+// sumInt8 adds up the int8 results of panes to an int8: SQL's sum(int8) is a numeric, since it must hold sums
+// that the aggregate over the rows themselves, whose result this is, does not promise to hold.
+var sumInt8 = &fn.Func{
+	ID: "sum(int8) as int8", Name: "sum", Kind: fn.Aggregate, Args: []types.Type{types.T(types.Int8)}, Ret: types.T(types.Int8),
+}
+
 func windowMicros(s types.Span) int64 { return int64(s.Days)*86_400_000_000 + s.Micros }
 
 func (e *Env) panes(a *logical.Agg) logical.Node {
@@ -93,6 +99,10 @@ func (e *Env) splitAgg(g logical.AggCol, hop *logical.Hop) (part, whole logical.
 	want := e.Meta.Type(g.ID)
 	part = g
 	part.ID = e.Meta.New("pane_"+g.Fn.Name, want)
+	if want.Kind == types.Int8 {
+		whole = logical.AggCol{ID: e.Meta.New(g.Fn.Name, want), Fn: sumInt8, Args: []logical.ColID{part.ID}}
+		return part, whole, e.Meta.Ref(whole.ID)
+	}
 	res, err := e.Registry.ResolveFunc("sum", []types.Type{want}, fn.CallOptions{})
 	if err != nil || res.Fn.Kind != fn.Aggregate {
 		return part, whole, nil
