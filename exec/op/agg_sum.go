@@ -146,7 +146,6 @@ type sumNumeric struct {
 	tab   *groupTable
 	avg   bool
 	state paged[numericState]
-	mem   int
 }
 
 type numericState struct {

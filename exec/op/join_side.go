@@ -22,7 +22,6 @@ type joinSide struct {
 	// are the first ones of the chain, are stored together, under the number of the first of them.
 	numbered bool
 	outer    bool // rows without a match show in the output
-	dist     []int
 	// distKeys are the positions within keys of the distribution columns.
 	distKeys []int
 

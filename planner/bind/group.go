@@ -474,7 +474,6 @@ func (b *Binder) dependents(s *scope, sets [][]int, exprs []scalar.Expr, targets
 
 // groupingCall is GROUPING(exprs): a bit for each expression that is not in the row's set.
 type groupingCall struct {
-	id    logical.ColID
 	args  []scalar.Expr
 	pos   int
 	value *scalar.Case

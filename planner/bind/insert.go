@@ -56,7 +56,6 @@ func (b *Binder) insert(st *ast.Insert) *DML {
 	default:
 		if v, ok := plainValues(st.Query); ok {
 			node = b.insertValues(outer, rel, v, cols, explicit, st, vals, dflt)
-			cols = cols[:len(v.Rows[0])]
 		} else {
 			sub := b.query(outer, st.Query)
 			if len(sub.Cols) > len(cols) {

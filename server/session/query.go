@@ -28,7 +28,6 @@ type result struct {
 	chunks []*vec.Chunk
 	at     int // row of the first chunk
 	as     []appender
-	sent   int
 	tag    string
 }
 
