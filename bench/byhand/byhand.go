@@ -5,6 +5,9 @@
 //
 // The programs know the schema (ids are unique) but not the generator: they would be right for events in
 // any order. They keep nothing for later changes, handle no retractions and write nothing down.
+//
+// With Options.View they also keep the answer as a View: its rows stay readable in memory under their key.
+// That is the yardstick for a materialized view, which promises durability on top of it.
 package byhand
 
 import (
@@ -31,6 +34,13 @@ type Result struct {
 	// Rows is the answer in no particular order; nil for the queries that pass most of their input on
 	// (q0, q1 and q2), which have the Checksum only.
 	Rows *vec.Chunk
+	// View is the answer as Options.View asks for it.
+	View *View
+
+	keep bool // Options.View
+	sum  bool // Options.Checksum
+	keys []Key
+	bids []int64 // the numbers of the bids that are passed on, where not all are
 }
 
 // Text gives the rows as sorted lines (vec.FormatRow), to show where two answers differ.
@@ -52,6 +62,8 @@ type Options struct {
 	// Checksum computes Result.Checksum.Sum for the queries that pass their input on as well; without
 	// it they only count, as a sink without the option checksum does.
 	Checksum bool
+	// View asks for Result.View. The Checksum is then that of the view's rows, read from it.
+	View bool
 }
 
 // Query is one of the programs.
@@ -71,9 +83,8 @@ func Queries() []Query {
 func Run(name string, o Options) (*Result, error) {
 	for _, q := range Queries() {
 		if q.Name == name {
-			h := &history{gen: nexmark.NewGenerator(o.Settings), checksum: o.Checksum}
-			r := q.run(h)
-			return r, h.err
+			h := &history{gen: nexmark.NewGenerator(o.Settings), checksum: o.Checksum, view: o.View}
+			return q.run(h), h.err
 		}
 	}
 	return nil, fmt.Errorf("no program for query %q", name)
@@ -83,6 +94,7 @@ func Run(name string, o Options) (*Result, error) {
 type history struct {
 	gen      *nexmark.Generator
 	checksum bool
+	view     bool
 	err      error
 }
 
@@ -120,12 +132,29 @@ func typesOf(cols []exec.Column) []types.Type {
 func col(name string, k types.Kind) exec.Column { return exec.Column{Name: name, Type: types.T(k)} }
 
 // output makes the empty rows of a result.
-func output(cols ...exec.Column) *Result {
-	return &Result{Schema: cols, Rows: vec.NewChunk(typesOf(cols), 0)}
+func (h *history) output(cols ...exec.Column) *Result {
+	return &Result{Schema: cols, Rows: vec.NewChunk(typesOf(cols), 0), keep: h.view, sum: h.checksum}
+}
+
+// key notes the key of the next row, if the result is to be a view.
+func (r *Result) key(k Key) {
+	if r.keep {
+		r.keys = append(r.keys, k)
+	}
 }
 
 // done completes a result with rows.
 func (r *Result) done() *Result {
+	if r.keep {
+		r.View = newView(r.Schema)
+		r.View.add(r.Rows, nil)
+		r.View.index(r.keys)
+		r.keys = nil
+		if r.Checksum.Rows = int64(r.View.Len()); r.sum {
+			r.Checksum = r.View.Checksum()
+		}
+		return r
+	}
 	var a blackhole.Adder
 	a.Add(r.Rows)
 	r.Checksum = a.Checksum

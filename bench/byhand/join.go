@@ -18,7 +18,7 @@ func q3(h *history) *Result {
 			}
 		}
 	}, nexmark.PersonID, nexmark.PersonName, nexmark.PersonCity, nexmark.PersonState)
-	r := output(col("name", types.Text), col("city", types.Text), col("state", types.Text), col("id", types.Int8))
+	r := h.output(col("name", types.Text), col("city", types.Text), col("state", types.Text), col("id", types.Int8))
 	out := r.Rows
 	h.scan(nexmark.Auction, func(c *vec.Chunk) {
 		for i, category := range c.Cols[nexmark.AuctionCategory].Int {
@@ -26,6 +26,7 @@ func q3(h *history) *Result {
 				continue
 			}
 			if p, ok := people[c.Cols[nexmark.AuctionSeller].Int[i]]; ok {
+				r.key(Key{c.Cols[nexmark.AuctionID].Int[i]})
 				out.Cols[0].AppendStr(p.name)
 				out.Cols[1].AppendStr(p.city)
 				out.Cols[2].AppendStr(p.state)
@@ -65,12 +66,13 @@ func q4(h *history) *Result {
 			categories[a.category] = average{avg.sum + a.final, avg.n + 1}
 		}
 	}
-	r := output(col("category", types.Int8), col("avg_final", types.Numeric))
+	r := h.output(col("category", types.Int8), col("avg_final", types.Numeric))
 	for category, avg := range categories {
 		q, err := types.NewDecimal(avg.sum, 0).Div(types.NewDecimal(avg.n, 0))
 		if err != nil {
 			h.err = err
 		}
+		r.key(Key{category})
 		r.Rows.AppendRow([]types.Datum{types.DInt(category), types.DDec(q)}, 1)
 	}
 	return r.done()
@@ -91,12 +93,13 @@ func q8(h *history) *Result {
 			}
 		}
 	}, nexmark.AuctionSeller, nexmark.AuctionDateTime)
-	r := output(col("id", types.Int8), col("name", types.Text), col("starttime", types.Timestamp))
+	r := h.output(col("id", types.Int8), col("name", types.Text), col("starttime", types.Timestamp))
 	out := r.Rows
 	h.scan(nexmark.Person, func(c *vec.Chunk) {
 		for i, id := range c.Cols[nexmark.PersonID].Int {
 			w := windowOf(c.Cols[nexmark.PersonDateTime].Int[i], size)
 			if _, ok := sellers[key{id, w}]; ok {
+				r.key(Key{w, id})
 				out.Cols[0].AppendInt(id)
 				out.Cols[1].AppendStr(c.Cols[nexmark.PersonName].Str[i])
 				out.Cols[2].AppendInt(w)

@@ -26,7 +26,7 @@ func q5(h *history) *Result {
 			pane[auction]++
 		}
 	}, nexmark.BidAuction, nexmark.BidDateTime)
-	r := output(col("auction", types.Int8), col("num", types.Int8))
+	r := h.output(col("auction", types.Int8), col("num", types.Int8))
 	counts := map[int64]int64{}
 	done := map[int64]bool{}
 	for first := range panes {
@@ -46,6 +46,7 @@ func q5(h *history) *Result {
 			}
 			for auction, n := range counts {
 				if n == most {
+					r.key(Key{start, auction})
 					r.Rows.AppendRow([]types.Datum{types.DInt(auction), types.DInt(n)}, 1)
 				}
 			}
@@ -59,8 +60,8 @@ func q5(h *history) *Result {
 func q7(h *history) *Result {
 	const size = 10 * second
 	type bid struct {
-		auction, price, bidder, time int64
-		extra                        string
+		number, auction, price, bidder, time int64
+		extra                                string
 	}
 	type window struct {
 		most  int64 // of the bids before the end
@@ -77,7 +78,7 @@ func q7(h *history) *Result {
 		return w
 	}
 	var w *window
-	at := int64(-1)
+	at, before := int64(-1), int64(0)
 	h.scan(nexmark.Bid, func(c *vec.Chunk) {
 		times := c.Cols[nexmark.BidDateTime].Int
 		for i, price := range c.Cols[nexmark.BidPrice].Int {
@@ -89,6 +90,7 @@ func q7(h *history) *Result {
 				continue
 			}
 			b := bid{
+				before + int64(i),
 				c.Cols[nexmark.BidAuction].Int[i], price, c.Cols[nexmark.BidBidder].Int[i], times[i],
 				c.Cols[nexmark.BidExtra].Str[i],
 			}
@@ -99,25 +101,27 @@ func q7(h *history) *Result {
 				w.bids = append(w.bids, b)
 			}
 			if times[i] == start {
-				before := get(start - size)
-				before.atEnd = append(before.atEnd, b)
+				last := get(start - size)
+				last.atEnd = append(last.atEnd, b)
 			}
 		}
+		before += int64(c.Len())
 	}, nexmark.BidAuction, nexmark.BidPrice, nexmark.BidBidder, nexmark.BidDateTime, nexmark.BidExtra)
-	r := output(col("auction", types.Int8), col("price", types.Int8), col("bidder", types.Int8),
+	r := h.output(col("auction", types.Int8), col("price", types.Int8), col("bidder", types.Int8),
 		col("date_time", types.Timestamp), col("extra", types.Text))
-	emit := func(b bid) {
+	emit := func(start int64, b bid) {
+		r.key(Key{start, b.number})
 		r.Rows.AppendRow([]types.Datum{
 			types.DInt(b.auction), types.DInt(b.price), types.DInt(b.bidder), types.DInt(b.time), types.DStr(b.extra),
 		}, 1)
 	}
-	for _, w := range windows {
+	for start, w := range windows {
 		for _, b := range w.bids {
-			emit(b)
+			emit(start, b)
 		}
 		for _, b := range w.atEnd {
 			if b.price == w.most {
-				emit(b)
+				emit(start, b)
 			}
 		}
 	}
