@@ -1,7 +1,9 @@
 package checkpoint
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -57,6 +59,18 @@ type (
 	}
 	// Tick says that the time of a SetTimer has come.
 	Tick struct{}
+	// Lost says that actors are dead. They leave the set of actors, every round in flight and the
+	// mutations that are not injected yet. A checkpoint in flight that one of them takes part in becomes
+	// a plain epoch, and another checkpoint is asked for: what the survivors have handed over, or will,
+	// is carried into the next checkpoint, since it is what changed and nobody has it twice; what the
+	// dead have handed over is dropped. Completed checkpoints that wait for their commit are not
+	// affected. Reports of lost actors that arrive later are passed over. Answered by Gone.
+	Lost struct{ Actors []ActorID }
+	// Hold asks that no checkpoint be begun until the same is sent with On false, as often as it was sent
+	// with On true: the durable epoch then stands still. Mutations that ask for a checkpoint are
+	// injected nevertheless, as plain epochs; the checkpoint follows when the hold ends. Answered by
+	// Held, each time, when no checkpoint is in flight or waits for its commit.
+	Hold struct{ On bool }
 )
 
 func (InputArrived) message()     {}
@@ -66,6 +80,8 @@ func (Mutate) message()           {}
 func (Collected) message()        {}
 func (Committed) message()        {}
 func (Tick) message()             {}
+func (Lost) message()             {}
+func (Hold) message()             {}
 
 // Action is something that the coordinator wants done, in the order given.
 type Action interface{ action() }
@@ -96,6 +112,13 @@ type (
 	}
 	// SetTimer asks for a Tick at At; it replaces an earlier timer. The zero time cancels it.
 	SetTimer struct{ At time.Time }
+	// Gone answers Lost: Completed is the newest epoch that was completed with the lost actors.
+	Gone struct {
+		Actors    []ActorID
+		Completed Epoch
+	}
+	// Held answers Hold{On: true}: Durable stands still until the hold ends.
+	Held struct{ Durable Epoch }
 )
 
 func (Inject) action()       {}
@@ -104,15 +127,24 @@ func (Commit) action()       {}
 func (Durable) action()      {}
 func (CommitFailed) action() {}
 func (SetTimer) action()     {}
+func (Gone) action()         {}
+func (Held) action()         {}
 
 // round is a barrier in flight, or a completed checkpoint that waits for its commit.
 type round struct {
 	epoch      Epoch
 	checkpoint bool
-	// waiting has the actors that have not reported yet.
+	// waiting has the actors that take part: true until they have reported. missing counts those.
 	waiting map[ActorID]bool
+	missing int
 	remove  []ActorID
-	states  []any
+	states  []handed
+}
+
+// handed is what an actor handed over at a checkpoint.
+type handed struct {
+	actor ActorID
+	state any
 }
 
 // Core is the state machine of the coordinator. It does no I/O and reads no clock.
@@ -140,6 +172,13 @@ type Core struct {
 	// committed if committing.
 	saving     []*round
 	committing bool
+	// carried are states of completed rounds that were to be checkpoints until an actor was lost, oldest
+	// first: they are part of the next checkpoint.
+	carried []handed
+	// lost are the actors that were lost: one of their reports may still be on its way.
+	lost map[ActorID]bool
+	// holds counts the holds that are on, heldAsked those that wait for their answer.
+	holds, heldAsked int
 	// failed: the last commit failed; it is tried again at retryAt.
 	failed  bool
 	retryAt time.Time
@@ -160,7 +199,7 @@ func NewCore(cfg Config, restored Epoch, actors []ActorID, now time.Time) *Core 
 	}
 	c := &Core{
 		cfg: cfg, injected: restored, completed: restored, durable: restored,
-		actors: make(map[ActorID]bool), lastBarrier: now, lastCheckpoint: now,
+		actors: make(map[ActorID]bool), lost: make(map[ActorID]bool), lastBarrier: now, lastCheckpoint: now,
 	}
 	for _, a := range actors {
 		c.actors[a] = true
@@ -184,8 +223,10 @@ func (c *Core) Waiting() (Epoch, []ActorID) {
 	}
 	r := c.flight[0]
 	var as []ActorID
-	for a := range r.waiting {
-		as = append(as, a)
+	for a, missing := range r.waiting {
+		if missing {
+			as = append(as, a)
+		}
 	}
 	return r.epoch, as
 }
@@ -215,6 +256,12 @@ func (c *Core) Step(m Message, now time.Time) ([]Action, error) {
 		}
 	case Tick:
 		c.timer = time.Time{}
+	case Lost:
+		c.lose(m)
+	case Hold:
+		if err := c.hold(m); err != nil {
+			return nil, err
+		}
 	default:
 		return nil, fmt.Errorf("checkpoint: unknown message %T", m)
 	}
@@ -224,8 +271,57 @@ func (c *Core) Step(m Message, now time.Time) ([]Action, error) {
 
 func (c *Core) do(a Action) { c.actions = append(c.actions, a) }
 
+// lose takes dead actors out of everything.
+func (c *Core) lose(m Lost) {
+	completed := c.completed
+	for _, a := range m.Actors {
+		c.lost[a] = true
+		delete(c.actors, a)
+	}
+	gone := func(h handed) bool { return c.lost[h.actor] }
+	for _, r := range c.flight {
+		hit := false
+		for _, a := range m.Actors {
+			missing, member := r.waiting[a]
+			if missing {
+				r.missing--
+			}
+			hit = hit || member
+			delete(r.waiting, a)
+		}
+		// Also in a round that has become a plain epoch before.
+		r.states = slices.DeleteFunc(r.states, gone)
+		if hit && r.checkpoint {
+			r.checkpoint = false
+			c.ckptDemanded = true
+		}
+	}
+	// Of rounds that were demoted and completed before: their states are still nobody's.
+	c.carried = slices.DeleteFunc(c.carried, gone)
+	c.do(Gone{Actors: m.Actors, Completed: completed})
+	c.completeRounds()
+}
+
+func (c *Core) hold(m Hold) error {
+	if m.On {
+		c.holds++
+		c.heldAsked++
+		return nil
+	}
+	if c.holds == 0 {
+		return errors.New("checkpoint: a hold ended that was not on")
+	}
+	c.holds--
+	// Whose answer is still due has given up.
+	c.heldAsked = min(c.heldAsked, c.holds)
+	return nil
+}
+
 // collect notes an actor's report and completes epochs in order.
 func (c *Core) collect(m Collected) error {
+	if c.lost[m.Actor] {
+		return nil
+	}
 	for _, r := range c.flight {
 		if r.epoch != m.Epoch {
 			continue
@@ -233,9 +329,10 @@ func (c *Core) collect(m Collected) error {
 		if !r.waiting[m.Actor] {
 			return fmt.Errorf("checkpoint: actor %d reported epoch %d twice or without being part of it", m.Actor, m.Epoch)
 		}
-		delete(r.waiting, m.Actor)
+		r.waiting[m.Actor] = false
+		r.missing--
 		if m.State != nil {
-			r.states = append(r.states, m.State)
+			r.states = append(r.states, handed{m.Actor, m.State})
 		}
 		c.completeRounds()
 		return nil
@@ -244,12 +341,14 @@ func (c *Core) collect(m Collected) error {
 }
 
 func (c *Core) completeRounds() {
-	for len(c.flight) > 0 && len(c.flight[0].waiting) == 0 {
+	for len(c.flight) > 0 && c.flight[0].missing == 0 {
 		r := c.flight[0]
 		c.flight = c.flight[1:]
 		c.completed = r.epoch
 		c.do(Complete{Epoch: r.epoch})
+		c.carried = append(c.carried, r.states...)
 		if r.checkpoint {
+			r.states, c.carried = c.carried, nil
 			c.saving = append(c.saving, r)
 		}
 	}
@@ -285,21 +384,28 @@ func (c *Core) advance(now time.Time) {
 		// A later completed checkpoint holds all that an earlier one does not, so all that wait are
 		// committed as the newest of them.
 		last := c.saving[len(c.saving)-1]
-		var states []any
+		var all []handed
 		for _, r := range c.saving {
-			states = append(states, r.states...)
+			all = append(all, r.states...)
 		}
-		last.states = states
+		last.states = all
 		c.saving = append(c.saving[:0], last)
 		c.committing = true
-		c.do(Commit{Epoch: last.epoch, States: append([]any(nil), states...)})
+		states := make([]any, len(all))
+		for i, h := range all {
+			states[i] = h.state
+		}
+		c.do(Commit{Epoch: last.epoch, States: states})
+	}
+	for ; c.heldAsked > 0 && !c.checkpointPending(); c.heldAsked-- {
+		c.do(Held{Durable: c.durable})
 	}
 	c.setTimer(c.nextTime(now))
 }
 
 func (c *Core) wantBarrier(now time.Time) bool {
 	switch {
-	case len(c.mutations) > 0, c.demanded > c.injected, c.ckptDemanded:
+	case len(c.mutations) > 0, c.demanded > c.injected, c.ckptDemanded && c.holds == 0:
 		return true
 	case c.dirty && !now.Before(c.lastBarrier.Add(c.cfg.BarrierInterval)):
 		return true
@@ -310,7 +416,7 @@ func (c *Core) wantBarrier(now time.Time) bool {
 // checkpointDue: the interval is over, and no earlier checkpoint is still on its way (a slow store
 // gets larger checkpoints, not a queue of them).
 func (c *Core) checkpointDue(now time.Time) bool {
-	return !now.Before(c.lastCheckpoint.Add(c.cfg.CheckpointInterval)) && !c.checkpointPending()
+	return c.holds == 0 && !now.Before(c.lastCheckpoint.Add(c.cfg.CheckpointInterval)) && !c.checkpointPending()
 }
 
 // checkpointUnderWay tells whether a checkpoint of epoch e or later is committed or will be without
@@ -348,15 +454,19 @@ func (c *Core) inject(now time.Time) {
 		mut = c.mutations[0]
 		c.mutations = c.mutations[1:]
 	}
-	ckpt := mut.Checkpoint || c.ckptDemanded || c.unsaved && c.checkpointDue(now)
+	c.ckptDemanded = c.ckptDemanded || mut.Checkpoint
+	ckpt := c.holds == 0 && (c.ckptDemanded || c.unsaved && c.checkpointDue(now))
 	c.injected++
-	r := &round{epoch: c.injected, checkpoint: ckpt, waiting: make(map[ActorID]bool), remove: mut.Remove}
+	r := &round{epoch: c.injected, checkpoint: ckpt, waiting: make(map[ActorID]bool, len(c.actors)), remove: mut.Remove}
 	for _, a := range mut.Add {
-		c.actors[a] = true
+		if !c.lost[a] {
+			c.actors[a] = true
+		}
 	}
 	for a := range c.actors {
 		r.waiting[a] = true
 	}
+	r.missing = len(r.waiting)
 	for _, a := range mut.Remove {
 		delete(c.actors, a)
 	}
@@ -386,7 +496,7 @@ func (c *Core) nextTime(now time.Time) time.Time {
 	if c.dirty {
 		earlier(c.lastBarrier.Add(c.cfg.BarrierInterval))
 	}
-	if c.unsaved {
+	if c.unsaved && c.holds == 0 {
 		earlier(c.lastCheckpoint.Add(c.cfg.CheckpointInterval))
 	}
 	if c.failed {

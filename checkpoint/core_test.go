@@ -21,6 +21,7 @@ import (
 //	mutate [name=x] [add=(..)] [remove=(..)] [checkpoint]
 //	collect epoch=n actors=(..) [state=x]
 //	committed epoch=n [error]
+//	lost actors=(..) | hold [off]                  messages
 //	marks                                          injected, completed, durable
 func TestCore(t *testing.T) {
 	datadriven.Walk(t, "testdata/core", func(t *testing.T, path string) {
@@ -97,6 +98,10 @@ func TestCore(t *testing.T) {
 					m.Err = fmt.Errorf("disk full")
 				}
 				return step(m)
+			case "lost":
+				return step(Lost{Actors: actorArg(t, d, "actors")})
+			case "hold":
+				return step(Hold{On: !d.HasArg("off")})
 			case "marks":
 				return fmt.Sprintf("injected %d, completed %d, durable %d\n", c.Injected(), c.Completed(), c.Durable())
 			}
@@ -142,6 +147,10 @@ func printAction(a Action, start time.Time) string {
 		return fmt.Sprintf("durable %d", a.Epoch)
 	case CommitFailed:
 		return fmt.Sprintf("commit failed %d: %v", a.Epoch, a.Err)
+	case Gone:
+		return fmt.Sprintf("gone %v, completed with them %d", a.Actors, a.Completed)
+	case Held:
+		return fmt.Sprintf("held at %d", a.Durable)
 	case SetTimer:
 		if a.At.IsZero() {
 			return "timer off"
@@ -154,7 +163,9 @@ func printAction(a Action, start time.Time) string {
 // TestCoreRandom runs a coordinator with actors that report in any order, and a store that sometimes
 // fails, and checks the invariants: epochs complete in order and only when every actor of the
 // epoch has reported; each state is in exactly one committed checkpoint, which is not older than
-// the state; marks are ordered; everything that was demanded completes in the end.
+// the state; marks are ordered; everything that was demanded completes in the end. Actors are lost,
+// with reports of theirs on the way: their states are in no checkpoint that was not complete by then,
+// and never in part of one; while a hold is on nothing becomes durable once it was answered.
 func TestCoreRandom(t *testing.T) {
 	seeds := 300
 	if testing.Short() {
@@ -170,6 +181,8 @@ func TestCoreRandom(t *testing.T) {
 type simRound struct {
 	ckpt   bool
 	actors []ActorID
+	// lost has the actors that were lost before the epoch was complete.
+	lost map[ActorID]bool
 }
 
 func simulate(seed int64) error {
@@ -187,15 +200,24 @@ func simulate(seed int64) error {
 	var committing *Commit
 	var timer time.Time
 	var demanded, completed, durable Epoch
+	lost := map[ActorID]bool{}
+	late := []Collected{} // reports of lost actors
+	holds := 0
+	held := false // the hold was answered
 	apply := func(as []Action) error {
 		for _, a := range as {
 			switch a := a.(type) {
 			case Inject:
-				r := &simRound{ckpt: a.Checkpoint}
+				if a.Checkpoint && holds > 0 {
+					return fmt.Errorf("checkpoint %d during a hold", a.Epoch)
+				}
+				r := &simRound{ckpt: a.Checkpoint, lost: map[ActorID]bool{}}
 				var remove []ActorID
 				if a.Mutation != nil {
 					for _, id := range muts[0].Add {
-						actors[id] = true
+						if !lost[id] {
+							actors[id] = true
+						}
 					}
 					remove = muts[0].Remove
 					muts = muts[1:]
@@ -230,7 +252,26 @@ func simulate(seed int64) error {
 				}
 				committing = &a
 			case Durable:
+				if held && holds > 0 {
+					return fmt.Errorf("checkpoint %d is durable during a hold", a.Epoch)
+				}
 				durable = a.Epoch
+			case Gone:
+				if a.Completed > completed {
+					return fmt.Errorf("gone with epoch %d complete, but that is %d", a.Completed, completed)
+				}
+				for e, r := range rounds {
+					if e > a.Completed {
+						for _, id := range a.Actors {
+							r.lost[id] = true
+						}
+					}
+				}
+			case Held:
+				if a.Durable != durable {
+					return fmt.Errorf("held at %d, durable is %d", a.Durable, durable)
+				}
+				held = true
 			case SetTimer:
 				timer = a.At
 			}
@@ -278,18 +319,61 @@ func simulate(seed int64) error {
 		if fail {
 			return step(Committed{Epoch: a.Epoch, Err: fmt.Errorf("disk")})
 		}
+		if r := rounds[a.Epoch]; len(r.lost) > 0 {
+			for _, id := range r.actors {
+				if r.lost[id] {
+					return fmt.Errorf("checkpoint %d was not complete when actor %d was lost", a.Epoch, id)
+				}
+			}
+		}
 		for _, s := range a.States {
 			e, ok := states[s.(string)]
 			if !ok || e > a.Epoch {
 				return fmt.Errorf("state %v in the checkpoint of %d", s, a.Epoch)
 			}
+			var id ActorID
+			if _, err := fmt.Sscanf(s.(string), "%d/", &id); err != nil {
+				return err
+			}
+			if rounds[e].lost[id] {
+				return fmt.Errorf("state %v of a lost actor in the checkpoint of %d", s, a.Epoch)
+			}
 			delete(states, s.(string))
 		}
 		return step(Committed{Epoch: a.Epoch})
 	}
+	lose := func() error {
+		var victims []ActorID
+		for id := range actors {
+			if id > 2 {
+				victims = append(victims, id)
+			}
+		}
+		for _, m := range muts {
+			victims = append(victims, m.Add...) // deployed, but their barrier is not injected yet
+		}
+		if len(victims) == 0 {
+			return nil
+		}
+		slices.Sort(victims)
+		victims = victims[rng.Intn(len(victims)):]
+		for _, id := range victims {
+			lost[id] = true
+			delete(actors, id)
+			for _, e := range at[id] {
+				m := Collected{Actor: id, Epoch: e}
+				if rounds[e].ckpt {
+					m.State = fmt.Sprintf("%d/%d", id, e)
+				}
+				late = append(late, m)
+			}
+			delete(at, id)
+		}
+		return step(Lost{Actors: victims})
+	}
 	for range 400 {
 		var err error
-		switch rng.Intn(9) {
+		switch rng.Intn(11) {
 		case 0, 1:
 			err = step(InputArrived{})
 		case 2:
@@ -318,8 +402,31 @@ func simulate(seed int64) error {
 			if !timer.IsZero() && !now.Before(timer) {
 				err = step(Tick{})
 			}
+		case 9:
+			err = lose()
+		case 10:
+			switch {
+			case len(late) > 0:
+				err = step(late[0])
+				late = late[1:]
+			case holds > 0 && rng.Intn(3) > 0:
+				holds--
+				held = held && holds > 0
+				err = step(Hold{})
+			case rng.Intn(3) == 0:
+				holds++
+				held = false
+				err = step(Hold{On: true})
+			}
 		}
 		if err != nil {
+			return err
+		}
+	}
+	for holds > 0 {
+		holds--
+		held = false
+		if err := step(Hold{}); err != nil {
 			return err
 		}
 	}
@@ -349,8 +456,14 @@ func simulate(seed int64) error {
 	if completed < demanded || completed != c.Injected() {
 		return fmt.Errorf("completed %d, demanded %d, injected %d", completed, demanded, c.Injected())
 	}
-	if len(states) > 0 {
-		return fmt.Errorf("states that no checkpoint has: %v", states)
+	for s, e := range states {
+		var id ActorID
+		if _, err := fmt.Sscanf(s, "%d/", &id); err != nil {
+			return err
+		}
+		if !lost[id] {
+			return fmt.Errorf("state %s of epoch %d, which no checkpoint has", s, e)
+		}
 	}
 	return nil
 }

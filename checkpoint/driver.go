@@ -48,6 +48,10 @@ type Events struct {
 	Durable func(e Epoch)
 	// CommitFailed: the checkpoint of e could not be written; it will be tried again.
 	CommitFailed func(e Epoch, err error)
+	// Gone: actors were lost, and are out of every epoch after completed.
+	Gone func(actors []ActorID, completed Epoch)
+	// Held: the durable epoch stands still, see Hold.
+	Held func(durable Epoch)
 	// Violation: a message broke the protocol; the dataflow must be recovered.
 	Violation func(err error)
 }
@@ -235,6 +239,14 @@ func (d *Driver) step(ctx context.Context, m Message, timerC <-chan time.Time, s
 		case CommitFailed:
 			if d.ev.CommitFailed != nil {
 				d.ev.CommitFailed(a.Epoch, a.Err)
+			}
+		case Gone:
+			if d.ev.Gone != nil {
+				d.ev.Gone(a.Actors, a.Completed)
+			}
+		case Held:
+			if d.ev.Held != nil {
+				d.ev.Held(a.Durable)
 			}
 		case SetTimer:
 			stop()
