@@ -5,7 +5,7 @@ BIN := bin/weir
 # TiDB's parser brings a failpoint package whose init reads these.
 unexport GO_FAILPOINTS GO_FAILPOINTS_HTTP
 
-.PHONY: help run build test lint race staticcheck fmt fuzz bench soak oracle clean
+.PHONY: help run build test lint race staticcheck fmt fuzz bench soak oracle proto clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,6 +49,10 @@ soak: ## long crash and random tests
 
 oracle: ## compare the SQL parser with PostgreSQL's own (needs cgo; a long first build)
 	cd test/pgoracle && $(GO) test ./...
+
+proto: ## generate Go from the .proto files (needs protoc)
+	GOBIN=$(CURDIR)/bin $(GO) install google.golang.org/protobuf/cmd/protoc-gen-go
+	PATH="$(CURDIR)/bin:$$PATH" protoc --go_out=. --go_opt=paths=source_relative checkpoint/checkpointpb/checkpoint.proto
 
 clean: ## remove what was built
 	rm -rf bin
