@@ -87,6 +87,8 @@ type Context struct {
 	ChunkSize int
 	// MemoryBudget is how many bytes of cached state the operator may keep; 0 = no bound.
 	MemoryBudget int64
+	// Memory is what the operator shares with others, besides its own budget; nil = no bound.
+	Memory *Memory
 	// Env is what expressions may depend on.
 	Env *Env
 }

@@ -130,7 +130,7 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if cfg.MemoryLimit > 0 {
-		debug.SetMemoryLimit(cfg.MemoryLimit)
+		debug.SetMemoryLimit(engine.HeapLimit(cfg.MemoryLimit))
 	}
 	s := &Server{cfg: cfg}
 	var err error

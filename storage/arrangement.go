@@ -48,6 +48,9 @@ type Arrangement struct {
 	// Then the head is gone, and versions stay only for snapshots of earlier generations.
 	dropped uint64
 
+	// counted is this arrangement's part of Store.unwritten.
+	counted int64
+
 	writers []*Writer
 	// barriers are the barriers that some writers have passed and others have not, oldest first.
 	barriers []*openBarrier
@@ -133,6 +136,24 @@ func (w *Writer) Apply(changes []Change) {
 		c := &changes[i]
 		l.set(a.arena.entry(c.Key, c.Value, c.Delete))
 	}
+	a.count()
+}
+
+// count brings Store.unwritten up to date.
+func (a *Arrangement) count() {
+	n := a.head.memory()
+	for i := range a.frozen {
+		n += a.frozen[i].memory()
+	}
+	for _, b := range a.barriers {
+		if b.after != nil {
+			n += b.after.memory()
+		}
+	}
+	if n != a.counted {
+		a.s.unwritten.Add(n - a.counted)
+		a.counted = n
+	}
 }
 
 // Append is Apply for rows that are set, in buf one after the other: row i's key ends at ends[2*i], its value
@@ -153,6 +174,7 @@ func (w *Writer) Append(buf []byte, ends []int) {
 		})
 		at = v
 	}
+	a.count()
 }
 
 // layer gives where the writer's changes go.
@@ -304,6 +326,7 @@ func (a *Arrangement) rebase(epoch Epoch, written int, b *base) {
 		v.base, v.frozen = b.ref(), frozen[:len(v.frozen)-written]
 	}
 	a.frozen = frozen
+	a.count()
 	a.base.unref()
 	a.base = b.ref()
 }

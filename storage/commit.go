@@ -225,6 +225,8 @@ func (s *Store) install(info CheckpointInfo, arrs []*Arrangement, written []int,
 		case a.dropped != 0: // only kept for readers of older epochs
 		case dropped(a.id):
 			a.dropped = gen
+			s.unwritten.Add(-a.counted)
+			a.counted = 0
 		default:
 			a.rebase(info.Epoch, byID[a.id], b)
 		}

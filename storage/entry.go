@@ -141,5 +141,8 @@ func (l *layer) get(key []byte) (entry, bool) { return l.tree.Get(searchEntry(ke
 
 func (l *layer) len() int { return l.tree.Len() }
 
+// memory is about what the layer takes; a tree's nodes are two thirds full, and copied now and then.
+func (l *layer) memory() int64 { return l.bytes + int64(l.len())*48 }
+
 // copy gives a layer that later changes of l do not reach, in constant time.
 func (l *layer) copy() *layer { return &layer{tree: l.tree.Copy(), bytes: l.bytes} }

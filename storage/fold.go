@@ -58,6 +58,12 @@ func (f *foldConfig) setDefaults() {
 	}
 }
 
+// bound makes soft the bound above which folding hurries, and the others what goes with it.
+func (f *foldConfig) bound(soft int64) {
+	f.softBytes, f.hardBytes = soft, 4*soft
+	f.tableBytes, f.onceBytes = max(soft/2, 1<<20), soft
+}
+
 // folder is the goroutine that folds.
 type folder struct {
 	wake chan struct{} // capacity 1: a commit has added to a tail

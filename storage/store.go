@@ -30,6 +30,10 @@ type Config struct {
 	MemTableBytes int64
 	// LogSegmentBytes is the size at which the log starts a new segment. Default 64 MiB.
 	LogSegmentBytes int64
+	// TailBytes is how much state may be committed and not yet folded into key order before folding
+	// hurries; at four times that, checkpoints wait. What is unfolded may have to be read into memory.
+	// Default 128 MiB.
+	TailBytes int64
 	// ReserveBytes is disk space that the log leaves free, so that a checkpoint, which frees
 	// space, can still be written when the disk is full. Default 64 MiB. Negative means none.
 	ReserveBytes int64
@@ -66,6 +70,9 @@ func (c *Config) validate() error {
 		c.ingestBytes = ingestBytes
 	}
 	c.fold.setDefaults()
+	if c.TailBytes > 0 {
+		c.fold.bound(c.TailBytes)
+	}
 	if c.CacheBytes < 0 || c.MemTableBytes < 0 || c.LogSegmentBytes < 0 {
 		return errors.New("storage: negative size in configuration")
 	}
@@ -110,6 +117,9 @@ type Store struct {
 	gens    map[uint64]int
 	// checkpoint is the newest committed one. Invariant: it is what Pebble holds.
 	checkpoint CheckpointInfo
+
+	// unwritten is about the memory of what arrangements have changed and no checkpoint has written.
+	unwritten atomic.Int64
 
 	// failure is set when the engine has failed for good.
 	failure atomic.Pointer[engineError]
@@ -315,6 +325,9 @@ func (s *Store) Arrangement(id TableID) *Arrangement {
 	}
 	return a
 }
+
+// Unwritten is about how much memory holds changes of arrangements that no checkpoint has written yet.
+func (s *Store) Unwritten() int64 { return s.unwritten.Load() }
 
 // readers gives what decides which versions are kept. The slice is sorted and never changes.
 func (s *Store) readers() (completed Epoch, pins []Epoch) {

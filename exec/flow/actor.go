@@ -143,6 +143,7 @@ func (a *actor) report(b exec.Barrier) {
 		for _, t := range a.tables {
 			if d := t.Seal(); d != nil && !a.last {
 				ds = append(ds, d)
+				a.rt.pressure.sealed.Add(deltaBytes(d))
 			}
 		}
 		if len(ds) > 0 {
@@ -179,6 +180,7 @@ func (a *actor) context(op string) *exec.Context {
 		RowError:     a.job.job.RowError,
 		ChunkSize:    a.rt.cfg.ChunkSize,
 		MemoryBudget: a.rt.cfg.MemoryBudget,
+		Memory:       a.rt.cfg.Memory,
 		Env:          a.job.job.Env,
 	}
 }

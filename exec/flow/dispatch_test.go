@@ -85,7 +85,7 @@ func TestDispatcher(t *testing.T) {
 							got[to.in] = append(got[to.in], row(x.chunk.chunk, i))
 						}
 						held = append(held, kept{x.chunk, fmt.Sprint(rowsOf(x.chunk.chunk))})
-						to.in.release(0)
+						to.in.release(0, 0)
 					}
 				}
 			}

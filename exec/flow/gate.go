@@ -52,9 +52,10 @@ func (g *gate) deliver(m message, to events) error {
 	}
 	switch {
 	case m.chunk != nil:
+		rows := m.chunk.chunk.Len()
 		err := to.chunk(g.port[m.slot], m.chunk)
 		m.chunk.release()
-		g.in.release(m.slot)
+		g.in.release(m.slot, rows)
 		return err
 	case m.mark != nil:
 		return g.watermark(m.slot, *m.mark, to)

@@ -79,7 +79,7 @@ func TestGate(t *testing.T) {
 			case "queued":
 				var b strings.Builder
 				for slot := range g.port {
-					fmt.Fprintf(&b, "%d ", in.chunks(slot))
+					fmt.Fprintf(&b, "%d ", in.queued[slot])
 				}
 				return b.String() + "\n"
 			case "send":
@@ -197,7 +197,7 @@ func TestGateAligns(t *testing.T) {
 			}
 		}
 		for s := range slots {
-			if n := in.chunks(s); n != -countOf(want, s) {
+			if n := in.queued[s]; n != -countOf(want, s) {
 				t.Fatalf("seed %d: slot %d: %d chunks released, want %d", seed, s, -n, countOf(want, s))
 			}
 		}

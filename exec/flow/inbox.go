@@ -29,6 +29,7 @@ type inbox struct {
 	queue  []message
 	spare  []message // the consumer's last batch, for reuse
 	queued []int     // by slot: chunks not yet released
+	rows   int       // of all chunks not yet released
 	limit  int       // chunks a slot may have queued; 0: no limit
 	closed bool
 }
@@ -50,6 +51,7 @@ func (b *inbox) put(m message) error {
 			b.notFull.Wait()
 		}
 		b.queued[m.slot]++
+		b.rows += m.chunk.chunk.Len()
 	}
 	if b.closed {
 		b.mu.Unlock()
@@ -92,10 +94,11 @@ func (b *inbox) take() ([]message, error) {
 	return ms, nil
 }
 
-// release says that a chunk of a slot has been worked off.
-func (b *inbox) release(slot int) {
+// release says that a chunk of a slot, with so many rows, has been worked off.
+func (b *inbox) release(slot, rows int) {
 	b.mu.Lock()
 	b.queued[slot]--
+	b.rows -= rows
 	full := b.limit > 0 && b.queued[slot] == b.limit-1
 	b.mu.Unlock()
 	if full {
@@ -103,11 +106,14 @@ func (b *inbox) release(slot int) {
 	}
 }
 
-// chunks is the number of chunks that a slot has queued.
-func (b *inbox) chunks(slot int) int {
+// waiting is the number of chunks that were put and not worked off, and of their rows.
+func (b *inbox) waiting() (chunks, rows int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.queued[slot]
+	for _, n := range b.queued {
+		chunks += n
+	}
+	return chunks, b.rows
 }
 
 // close wakes all producers and the consumer; nothing more is delivered.

@@ -99,6 +99,8 @@ type Config struct {
 	QueueChunks int
 	// MemoryBudget is what one operator's cache may use, in bytes; 0 = no bound.
 	MemoryBudget int64
+	// Memory is what the operators share; see NewMemory. Nil = no bound.
+	Memory *exec.Memory
 	Checkpoint   checkpoint.Config
 	Clock        checkpoint.Clock
 	// LogPos is the position in the log that the restored checkpoint covers.
@@ -140,6 +142,8 @@ type Runtime struct {
 	saves []epochSave
 	logAt []epochLog
 
+	pressure pressure
+
 	failOnce sync.Once
 	stopped  atomic.Bool
 }
@@ -179,6 +183,7 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 		cfg: cfg, jobs: map[JobID]*deployed{}, tables: map[JobID]*actor{}, live: map[ActorID]*actor{},
 		open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos,
 	}
+	r.pressure.memory, r.pressure.store = cfg.Memory, cfg.Store
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	return r
 }
@@ -342,7 +347,7 @@ type TableWrite struct {
 }
 
 // Write puts durable writes into the open epoch, in order; pos is the log position of the last one.
-// It never waits for the dataflow; see Backlog. A write to a table that is not running is left out and
+// It never waits for the dataflow; see Admit. A write to a table that is not running is left out and
 // gives an error, once all others are done: they are durable, and a recovery would do them too.
 func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 	var missing error
@@ -370,17 +375,6 @@ func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 	r.inject.Unlock()
 	r.inputArrived()
 	return missing
-}
-
-// Backlog is the number of chunks that wait at the input of a table, for back-pressure on writers.
-func (r *Runtime) Backlog(job JobID) int {
-	r.inject.Lock()
-	a := r.tables[job]
-	r.inject.Unlock()
-	if a == nil {
-		return 0
-	}
-	return a.in.chunks(0)
 }
 
 // Written is the newest epoch with an acknowledged write: a read that must see every one of them
@@ -452,6 +446,10 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []any)
 		commit.LogPos = l.pos
 	}
 	r.inject.Unlock()
+	var sealed int64
+	for _, d := range commit.Deltas {
+		sealed += deltaBytes(d)
+	}
 	start := time.Now()
 	if err := r.cfg.Store.Commit(ctx, commit); err != nil {
 		if errors.Is(err, storage.ErrFailed) {
@@ -460,6 +458,7 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []any)
 		}
 		return err
 	}
+	r.pressure.sealed.Add(-sealed)
 	r.cfg.Logger.Debug("checkpoint committed", "epoch", epoch, "duration", time.Since(start))
 	r.inject.Lock()
 	r.saves = slices.Delete(r.saves, 0, saves)

@@ -138,7 +138,16 @@ func (a *actor) runSource() error {
 	started := false
 	for {
 		s := r.next()
-		if s == nil {
+		if s != nil && !r.rt.room() {
+			// The split is still ready at the next turn.
+			r.rt.pressure.waits.Add(1)
+			expired, stop := r.rt.cfg.Clock.NewTimer(pressurePoll)
+			select {
+			case <-a.in.wake:
+			case <-expired:
+			}
+			stop()
+		} else if s == nil {
 			r.await()
 		} else {
 			select {

@@ -23,6 +23,7 @@ type base struct {
 	ctx    *exec.Context
 	out    exec.Output
 	max    int // rows per output chunk
+	mem    *exec.Account
 }
 
 // Schema is the types of the output columns.
@@ -31,6 +32,7 @@ func (b *base) Schema() []types.Type { return b.schema }
 // Open keeps the context and the output.
 func (b *base) Open(ctx *exec.Context, out exec.Output) error {
 	b.ctx, b.out = ctx, out
+	b.mem = ctx.Memory.Account()
 	b.max = ctx.ChunkSize
 	if b.max <= 0 {
 		b.max = vec.ChunkSize
@@ -44,8 +46,17 @@ func (b *base) Watermark(int, exec.Watermark) error { return nil }
 // Barrier forwards the barrier.
 func (b *base) Barrier(bar exec.Barrier) error { return b.out.Barrier(bar) }
 
-// Close has nothing to release.
-func (b *base) Close() {}
+// Close gives the memory back.
+func (b *base) Close() { b.mem.Close() }
+
+// budget is how many bytes of state the operator may keep, 0 if there is no bound.
+func (b *base) budget() int64 {
+	own, share := b.ctx.MemoryBudget, b.mem.Share()
+	if own == 0 || share != 0 && share < own {
+		return share
+	}
+	return own
+}
 
 func (b *base) cancelled() error {
 	if b.ctx.Ctx == nil {

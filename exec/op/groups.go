@@ -36,6 +36,8 @@ type groupTable struct {
 	cold  bool
 	dirty []uint32
 	hand  uint32 // clock hand of eviction
+	// stuck: an eviction found too little that is clean; only a checkpoint changes that.
+	stuck bool
 
 	hashes []uint64
 	ents   []uint32
@@ -249,6 +251,7 @@ func (g *groupTable) checkpoint() {
 		}
 	})
 	g.dirty = g.dirty[:0]
+	g.stuck = false
 }
 
 // drop frees entries that exist no longer.
@@ -271,10 +274,44 @@ func (g *groupTable) bytes() int {
 	return g.store.bytes() + g.idx.bytes() + g.store.count()*g.words.w*8 + g.owner.extraBytes()
 }
 
+// held is the memory that the table has, and dirtyBytes about what of it cannot be evicted, if so many
+// entries besides the dirty ones are in use.
+func (g *groupTable) held() int {
+	return g.store.held() + g.idx.bytes() + int(g.store.room)*g.words.w*8 + g.owner.extraBytes()
+}
+
+func (g *groupTable) dirtyBytes(touched int) int {
+	if n := len(g.dirty) + touched; n > 0 && g.st != nil {
+		return n * (g.bytes()/max(g.store.count(), 1) + 1)
+	}
+	return 0
+}
+
+// restart gives back memory after evictions, which leave holes that only new entries fill: if far more is
+// held than budget, everything is forgotten. Nothing may be dirty or touched.
+func (g *groupTable) restart(budget int64) {
+	if budget <= 0 || g.st == nil || len(g.dirty) > 0 || int64(g.held()) <= 2*budget+minHeld {
+		return
+	}
+	for e := range g.store.n {
+		if g.store.live.get(e) {
+			g.owner.reset(e)
+		}
+	}
+	g.store = newRowStore(g.keyTypes)
+	g.idx = newKeyIndex(g.store, len(g.keyTypes))
+	g.words = paged[int64]{w: g.words.w}
+	g.hand = 0
+	g.cold = true
+}
+
+// minHeld is memory that is not worth giving back.
+const minHeld = 256 << 10
+
 // evict frees clean entries until the memory is below the budget (0: none), least recently used
 // first by a clock. Entries that this epoch touched stay.
 func (g *groupTable) evict(budget int64) {
-	if budget <= 0 || g.st == nil || int64(g.bytes()) <= budget {
+	if budget <= 0 || g.st == nil || g.stuck || int64(g.bytes()) <= budget {
 		return
 	}
 	var victims []uint32
@@ -302,6 +339,7 @@ func (g *groupTable) evict(budget int64) {
 			break
 		}
 	}
+	g.stuck = int64(len(victims)) < need
 	if len(victims) > 0 {
 		g.cold = true
 		g.drop(victims)

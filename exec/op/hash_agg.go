@@ -246,10 +246,7 @@ func (a *HashAgg) Chunk(_ int, c *vec.Chunk) error {
 			return err
 		}
 	}
-	if a.ctx.MemoryBudget > 0 {
-		a.evict()
-	}
-	return nil
+	return a.account()
 }
 
 // touch notes the groups that this epoch has not touched before, with the results that are shown.
@@ -324,8 +321,17 @@ func (a *HashAgg) Barrier(bar exec.Barrier) error {
 			s.tab.checkpoint()
 		}
 		a.tab.checkpoint()
+		if b := a.budget(); b > 0 {
+			b /= int64(1 + len(a.sets))
+			a.tab.restart(b)
+			for _, s := range a.sets {
+				s.tab.restart(b)
+			}
+		}
 	}
-	a.evict()
+	if err := a.account(); err != nil {
+		return err
+	}
 	return a.out.Barrier(bar)
 }
 
@@ -431,14 +437,22 @@ func (a *HashAgg) describe(e uint32) string {
 	return s + ")"
 }
 
-func (a *HashAgg) evict() {
-	if b := a.ctx.MemoryBudget; b > 0 {
+// account says what the groups hold, and evicts what is too much.
+func (a *HashAgg) account() error {
+	held, dirty := a.tab.held(), a.tab.dirtyBytes(len(a.touched))
+	for _, s := range a.sets {
+		held += s.tab.held()
+		dirty += s.tab.dirtyBytes(len(s.touched))
+	}
+	err := a.mem.Set(int64(held), int64(dirty))
+	if b := a.budget(); b > 0 {
 		share := b / int64(1+len(a.sets))
 		a.tab.evict(share)
 		for _, s := range a.sets {
 			s.tab.evict(share)
 		}
 	}
+	return err
 }
 
 // aggOwner encodes the aggregates of a group.

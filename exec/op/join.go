@@ -72,7 +72,11 @@ type HashJoin struct {
 	recs     paged[joinRec]
 	cold     bool
 	hand     uint32
-	empties  []uint32 // entries that may have no rows any more
+	// stuck: an eviction found too little that is clean; only a checkpoint changes that.
+	stuck bool
+	// used marks the keys that were asked for since the hand passed them, once there has been an eviction.
+	used    bitset
+	empties []uint32 // entries that may have no rows any more
 
 	residual *expr.Evaluator
 	resCols  []int // columns of left ++ right that the residual reads
@@ -230,8 +234,7 @@ func (j *HashJoin) Chunk(port int, c *vec.Chunk) error {
 	if err := j.apply(port, s, c); err != nil {
 		return err
 	}
-	j.evict()
-	return nil
+	return j.account()
 }
 
 // build adds right rows to the table of a batch join.
@@ -249,7 +252,10 @@ func (j *HashJoin) build(s *joinSide, c *vec.Chunk) error {
 		return err
 	}
 	j.matches = append(j.matches[:0], make([]int64, c.Len())...)
-	return j.apply(1, s, c)
+	if err := j.apply(1, s, c); err != nil {
+		return err
+	}
+	return j.account()
 }
 
 // unmatched emits the right rows of a batch join that no left row has met.
@@ -319,6 +325,14 @@ func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk, add bool) error {
 	} else {
 		j.idx.find(cols, j.hashes, ents)
 		j.idx.added = j.idx.added[:0]
+	}
+	if j.used.words.pages != nil {
+		j.used.ensure(j.keyStore.n)
+		for _, e := range ents {
+			if e != none {
+				j.used.set(e)
+			}
+		}
 	}
 	if len(j.idx.added) > 0 {
 		j.recs.ensure(j.keyStore.n)
@@ -442,6 +456,7 @@ func (s *joinSide) count(e uint32, rec *joinRec, port int) {
 		s.dirty = append(s.dirty, e)
 	}
 	rec.rows[port]++
+	s.fresh++
 }
 
 // insert adds row i of c d times.
@@ -516,6 +531,12 @@ func (j *HashJoin) Barrier(bar exec.Barrier) error {
 		return err
 	}
 	j.dropEmpty()
-	j.evict()
+	if bar.Checkpoint {
+		j.stuck = false
+		j.restart()
+	}
+	if err := j.account(); err != nil {
+		return err
+	}
 	return j.out.Barrier(bar)
 }

@@ -41,8 +41,10 @@ type joinSide struct {
 	// multisets that have a state table.
 	byIdent *keyIndex
 
-	st     exec.StateTable
-	dirty  []uint32
+	st    exec.StateTable
+	dirty []uint32
+	// fresh counts the rows of a numbered side that came since the last checkpoint.
+	fresh  int
 	chunk  *vec.Chunk
 	hashes []uint64
 	identV []*vec.Vector
@@ -291,6 +293,45 @@ func (s *joinSide) eachHash(rows []uint32, fn func(r uint32, h uint64)) {
 			fn(r, hashes[i])
 		}
 		rows = rows[n:]
+	}
+}
+
+// held is the memory that the side has, in use or not.
+func (s *joinSide) held() int {
+	n := s.store.held() + int(s.store.room)*s.linkBytes()
+	if s.byIdent != nil {
+		n += s.byIdent.bytes()
+	}
+	return n
+}
+
+// linkBytes is what a row takes besides its columns.
+func (s *joinSide) linkBytes() int {
+	n := 8
+	if !s.numbered {
+		n++
+	}
+	if !s.appendOnly {
+		n += 4
+	}
+	if s.multiset {
+		n += 8
+	}
+	if s.useDeg {
+		n += 8
+	}
+	return n
+}
+
+// restart forgets all rows, with the memory that they had.
+func (s *joinSide) restart() {
+	s.store = newRowStore(s.store.types())
+	s.next, s.ent, s.prev = paged[uint32]{}, paged[uint32]{}, paged[uint32]{}
+	s.flags = paged[uint8]{}
+	s.mult, s.deg = paged[int64]{}, paged[int64]{}
+	s.byIdent = nil
+	if s.multiset {
+		s.index()
 	}
 }
 

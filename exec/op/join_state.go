@@ -3,6 +3,7 @@ package op
 import (
 	"encoding/binary"
 	"slices"
+	"unsafe"
 
 	"github.com/weirdb/weir/exec/vec"
 )
@@ -141,7 +142,7 @@ func (j *HashJoin) checkpointNumbered(s *joinSide) {
 		}
 		ents = ents[n:]
 	}
-	s.dirty = s.dirty[:0]
+	s.dirty, s.fresh = s.dirty[:0], 0
 }
 
 // load reads the rows of new entries: those of the listed rows of the key columns.
@@ -176,6 +177,12 @@ func (j *HashJoin) load(cols []*vec.Vector, n int, ents []uint32, added []int32)
 }
 
 func (j *HashJoin) loadSide(port int, s *joinSide, e uint32, prefix []byte) error {
+	if s.numbered {
+		// The first rows of a key are under number 0: if there are none, a Get says so without reading.
+		if _, ok, err := s.st.Get(binary.BigEndian.AppendUint32(slices.Clip(prefix), 0)); err != nil || !ok {
+			return err
+		}
+	}
 	in := vec.NewChunk(s.store.types(), 0)
 	var mults []int64
 	err := s.st.Scan(prefix, func(_, val []byte) error {
@@ -318,30 +325,78 @@ func (j *HashJoin) bytes() int {
 	return j.sides[0].bytes() + j.sides[1].bytes() + j.keyStore.bytes() + j.keyStore.count()*24 + j.idx.bytes()
 }
 
+// account says what the join holds, and evicts what is too much.
+func (j *HashJoin) account() error {
+	held := j.keyStore.held() + int(j.keyStore.room)*int(unsafe.Sizeof(joinRec{})) + j.idx.bytes()
+	dirty := 0
+	for _, s := range j.sides {
+		held += s.held()
+		if n := max(len(s.dirty), s.fresh); n > 0 && s.st != nil {
+			dirty += n * (s.bytes()/max(s.store.count(), 1) + 1)
+		}
+	}
+	if err := j.mem.Set(int64(held), int64(dirty)); err != nil {
+		return err
+	}
+	j.evict(j.budget())
+	return nil
+}
+
+// restart gives back memory after evictions, which leave holes that only new rows fill: if far more is held
+// than the budget, everything is forgotten. It comes after a checkpoint.
+func (j *HashJoin) restart() {
+	budget := j.budget()
+	if budget <= 0 || j.sides[0].st == nil || len(j.empties) > 0 {
+		return
+	}
+	held := j.keyStore.held() + j.idx.bytes() + j.sides[0].held() + j.sides[1].held()
+	if int64(held) <= 2*budget+minHeld {
+		return
+	}
+	for _, s := range j.sides {
+		s.restart()
+	}
+	j.keyStore = newRowStore(j.keyStore.types())
+	j.idx = newKeyIndex(j.keyStore, len(j.cfg.LeftKeys))
+	j.recs = paged[joinRec]{}
+	j.used = bitset{}
+	j.hand = 0
+	j.cold = true
+}
+
 // evict forgets keys whose rows are all in the state tables until the memory is below the budget.
-func (j *HashJoin) evict() {
-	budget := j.ctx.MemoryBudget
-	if budget <= 0 || j.sides[0].st == nil || int64(j.bytes()) <= budget {
+func (j *HashJoin) evict(budget int64) {
+	if budget <= 0 || j.sides[0].st == nil || j.stuck || int64(j.bytes()) <= budget {
 		return
 	}
 	var victims []uint32
 	need := int64(j.bytes()) - budget
 	perKey := need/int64(max(j.keyStore.count(), 1)) + 1
-	for range j.keyStore.n {
+	j.used.ensure(j.keyStore.n)
+	for range 2 * int(j.keyStore.n) {
 		if j.hand >= j.keyStore.n {
 			j.hand = 0
 		}
 		e := j.hand
 		j.hand++
-		if !j.keyStore.live.get(e) || !j.clean(e) {
+		if !j.keyStore.live.get(e) {
 			continue
 		}
+		if j.used.get(e) {
+			j.used.clear(e)
+			continue
+		}
+		if !j.clean(e) {
+			continue
+		}
+		j.used.set(e) // not twice
 		freed := j.forget(e)
 		victims = append(victims, e)
 		if need -= max(freed, perKey); need <= 0 {
 			break
 		}
 	}
+	j.stuck = need > 0
 	if len(victims) > 0 {
 		j.cold = true
 		j.dropKeys(victims)

@@ -104,8 +104,12 @@ func (m *Max1Row) Barrier(bar exec.Barrier) error {
 	m.tab.drop(gone)
 	if bar.Checkpoint {
 		m.tab.checkpoint()
+		m.tab.restart(m.budget())
 	}
-	m.tab.evict(m.ctx.MemoryBudget)
+	if err := m.mem.Set(int64(m.tab.held()), int64(m.tab.dirtyBytes(0))); err != nil {
+		return err
+	}
+	m.tab.evict(m.budget())
 	return m.out.Barrier(bar)
 }
 

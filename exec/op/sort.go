@@ -27,6 +27,7 @@ type Sort struct {
 	cfg   SortConfig
 	all   *vec.Chunk
 	piece *vec.Chunk
+	bytes int64 // about what all takes
 	// retracts: some row was taken back, so that the rows have to be netted before sorting.
 	retracts bool
 }
@@ -47,7 +48,8 @@ func (s *Sort) Chunk(_ int, c *vec.Chunk) error {
 		s.retracts = s.retracts || c.Diffs[i] < 0
 	}
 	s.all.AppendRange(c, 0, c.Len())
-	return nil
+	s.bytes += int64(c.Bytes())
+	return s.mem.Set(s.bytes, 0)
 }
 
 // Barrier emits the rows in order.
@@ -74,7 +76,7 @@ func (s *Sort) Barrier(bar exec.Barrier) error {
 		rows = rows[n:]
 	}
 	s.all.Reset()
-	s.retracts = false
+	s.bytes, s.retracts = 0, false
 	return s.out.Barrier(bar)
 }
 

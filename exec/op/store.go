@@ -72,6 +72,9 @@ func (s *rowStore) types() []types.Type {
 // bytes estimates the memory of live rows.
 func (s *rowStore) bytes() int { return s.count()*s.rowBytes + s.arena.total }
 
+// held is the memory that the store has, for live rows and for others that may come.
+func (s *rowStore) held() int { return int(s.room)*s.rowBytes + cap(s.free)*4 + s.arena.total }
+
 // count is the number of live rows.
 func (s *rowStore) count() int { return int(s.n) - len(s.free) }
 

@@ -66,6 +66,8 @@ type TopN struct {
 	ident   []int
 	st      exec.StateTable
 	dirty   []uint32
+	// stuck: an eviction found too little that is clean; only a checkpoint changes that.
+	stuck bool
 	// graves are rows that left in this epoch: an old window may still name them.
 	graves  []uint32
 	touched []uint32
@@ -230,8 +232,7 @@ func (t *TopN) Chunk(_ int, c *vec.Chunk) error {
 			return err
 		}
 	}
-	t.evict()
-	return nil
+	return t.account()
 }
 
 func (t *TopN) topRow(c *vec.Chunk, i int, r uint32) topRow {
@@ -509,6 +510,7 @@ func (t *TopN) Barrier(bar exec.Barrier) error {
 	t.graves = t.graves[:0]
 	if bar.Checkpoint && t.st != nil {
 		t.checkpoint()
+		t.stuck = false
 	}
 	var gone []uint32
 	for _, e := range t.touched {
@@ -518,7 +520,12 @@ func (t *TopN) Barrier(bar exec.Barrier) error {
 	}
 	t.touched = t.touched[:0]
 	t.dropGroups(gone)
-	t.evict()
+	if bar.Checkpoint {
+		t.restart()
+	}
+	if err := t.account(); err != nil {
+		return err
+	}
 	return t.out.Barrier(bar)
 }
 

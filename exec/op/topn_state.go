@@ -128,10 +128,41 @@ func (t *TopN) bytes() int {
 	return t.rows.bytes() + t.rows.count()*24 + t.groups.bytes() + t.groups.count()*96 + t.idx.bytes()
 }
 
+// held is the memory that the groups have, in use or not.
+func (t *TopN) held() int {
+	return t.rows.held() + int(t.rows.room)*24 + t.groups.held() + int(t.groups.room)*96 + t.idx.bytes()
+}
+
+// account says what the groups hold, and evicts what is too much.
+func (t *TopN) account() error {
+	dirty := 0
+	if n := len(t.dirty) + len(t.touched); n > 0 && t.st != nil {
+		dirty = n * (t.bytes()/max(t.rows.count(), 1) + 1)
+	}
+	if err := t.mem.Set(int64(t.held()), int64(dirty)); err != nil {
+		return err
+	}
+	t.evict(t.budget())
+	return nil
+}
+
+// restart gives back memory after evictions, which leave holes that only new rows fill: if far more is held
+// than the budget, everything is forgotten. It comes after a checkpoint.
+func (t *TopN) restart() {
+	budget := t.budget()
+	if budget <= 0 || t.st == nil || int64(t.held()) <= 2*budget+minHeld {
+		return
+	}
+	t.rows, t.groups = newRowStore(t.cfg.In), newRowStore(t.groups.types())
+	t.idx = newKeyIndex(t.groups, len(t.cfg.GroupBy))
+	t.flags, t.groupOf, t.recs = paged[uint8]{}, paged[uint32]{}, paged[topGroup]{}
+	t.hand = 0
+	t.cold = true
+}
+
 // evict forgets groups that are in the state table until the memory is below the budget.
-func (t *TopN) evict() {
-	budget := t.ctx.MemoryBudget
-	if budget <= 0 || t.st == nil || int64(t.bytes()) <= budget {
+func (t *TopN) evict(budget int64) {
+	if budget <= 0 || t.st == nil || t.stuck || int64(t.bytes()) <= budget {
 		return
 	}
 	need := int64(t.bytes()) - budget
@@ -167,6 +198,7 @@ func (t *TopN) evict() {
 			break
 		}
 	}
+	t.stuck = need > 0
 	if len(victims) > 0 {
 		t.cold = true
 		t.dropGroups(victims)

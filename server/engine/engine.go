@@ -104,6 +104,7 @@ func Open(cfg Config) (*Engine, error) {
 		cfg.ChunkSize = vec.ChunkSize
 	}
 	cfg.Storage.Logger = cfg.Logger
+	shareMemory(cfg.MemoryLimit).configure(&cfg.Storage)
 	e := &Engine{
 		cfg: cfg, ddl: make(chan struct{}, 1), changed: make(chan struct{}), fatal: make(chan error, 1),
 		failures: map[flow.JobID]*failureCount{}, stalled: map[catalog.ID]error{},

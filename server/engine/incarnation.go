@@ -129,9 +129,13 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 		return nil, err
 	}
 	i.Ctx, i.cancel = context.WithCancel(e.ctx)
+	var memory *exec.Memory
+	if n := shareMemory(e.cfg.MemoryLimit).operators; n > 0 {
+		memory = flow.NewMemory(n, store)
+	}
 	i.RT = flow.NewRuntime(i.Ctx, flow.Config{
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint,
-		MemoryBudget: e.cfg.MemoryLimit / 8, LogPos: store.Checkpoint().LogPos,
+		Memory: memory, LogPos: store.Checkpoint().LogPos,
 		Failed: func(f flow.Failure) {
 			i.mu.Lock()
 			i.failed = f
@@ -391,7 +395,24 @@ func (i *Incarnation) Explain(err error) error {
 	return i.explain(err)
 }
 
-// Commit makes a transaction durable and visible.
-func (i *Incarnation) Commit(x *table.Tx, sync bool) error {
+// QueryMemory makes the Memory of an ad hoc query, nil if it is not bounded.
+func (i *Incarnation) QueryMemory() *exec.Memory {
+	n := shareMemory(i.e.cfg.MemoryLimit).query
+	if n == 0 {
+		return nil
+	}
+	return exec.NewMemory(exec.MemoryConfig{Limit: n, Strict: true})
+}
+
+// Commit makes a transaction durable and visible. It waits before while the dataflow cannot follow; if ctx
+// ends meanwhile, nothing is committed.
+func (i *Incarnation) Commit(ctx context.Context, x *table.Tx, sync bool) error {
+	if err := i.RT.Admit(ctx, x.Jobs()); err != nil {
+		x.Release()
+		if i.Ctx.Err() == nil {
+			return err
+		}
+		return i.explain(err)
+	}
 	return i.Explain(x.Commit(i.Store.Log(), i.RT, sync))
 }

@@ -368,7 +368,7 @@ func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema
 			return "", err
 		}
 	}
-	return fmt.Sprintf("SELECT %d", rows.Len()), d.t.inc.Commit(d.t.writes, true)
+	return fmt.Sprintf("SELECT %d", rows.Len()), d.t.inc.Commit(ctx, d.t.writes, true)
 }
 
 // bindQuery binds the query of a view or sink.

@@ -30,7 +30,7 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 			WithHint("Run it outside of BEGIN and COMMIT.")
 	}
 	// Locks go too, even if nothing was written under them: the statement may want them itself.
-	if err := t.inc.Commit(t.writes, true); err != nil {
+	if err := t.inc.Commit(ctx, t.writes, true); err != nil {
 		return pgwire.Result{}, err
 	}
 	unlock, err := t.inc.LockDDL(ctx)
@@ -457,7 +457,7 @@ func (d *definer) truncate(ctx context.Context, st *ast.Truncate) error {
 			return err
 		}
 	}
-	return d.t.inc.Commit(d.t.writes, true)
+	return d.t.inc.Commit(ctx, d.t.writes, true)
 }
 
 func (d *definer) alter(st *ast.Alter) error {

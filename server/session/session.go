@@ -133,11 +133,11 @@ func (s *session) IdleLimit() (time.Duration, *sqlerr.Error) {
 }
 
 // Sync commits the implicit transaction.
-func (s *session) Sync(context.Context) error {
+func (s *session) Sync(ctx context.Context) error {
 	if s.tx == nil || s.tx.explicit {
 		return nil
 	}
-	return s.commit()
+	return s.commit(ctx)
 }
 
 // Abort marks the transaction as failed; an implicit one ends.
@@ -209,7 +209,7 @@ func (s *session) now() time.Time {
 
 // commit ends the transaction; its error means that nothing of it happened, unless it says that this
 // is not known.
-func (s *session) commit() error {
+func (s *session) commit(ctx context.Context) error {
 	t := s.tx
 	s.tx = nil
 	defer t.end()
@@ -227,7 +227,7 @@ func (s *session) commit() error {
 	if t.inc == nil {
 		return nil
 	}
-	err := t.commit(s.vars.get("synchronous_commit") != "off")
+	err := t.commit(ctx, s.vars.get("synchronous_commit") != "off")
 	if err != nil {
 		s.vars.restore(t.vars)
 	}
@@ -242,13 +242,13 @@ func (s *session) rollback() {
 }
 
 // commit makes the writes durable.
-func (t *tx) commit(sync bool) error {
+func (t *tx) commit(ctx context.Context, sync bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.inc.Ctx.Err(); err != nil {
 		return t.inc.Explain(err)
 	}
-	return t.inc.Commit(t.writes, sync)
+	return t.inc.Commit(ctx, t.writes, sync)
 }
 
 // end gives back what the transaction holds. It may be called again.

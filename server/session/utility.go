@@ -52,7 +52,7 @@ func (s *session) transaction(ctx context.Context, st *ast.Transaction) (pgwire.
 		if s.tx.failed {
 			tag = "ROLLBACK"
 		}
-		if err := s.commit(); err != nil {
+		if err := s.commit(ctx); err != nil {
 			return pgwire.Result{}, err
 		}
 		return pgwire.Result{Tag: tag}, s.chain(ctx, st)

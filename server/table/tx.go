@@ -52,6 +52,17 @@ func (x *Tx) Empty() bool {
 	return true
 }
 
+// Jobs lists the jobs of the tables that the transaction changes.
+func (x *Tx) Jobs() []flow.JobID {
+	var jobs []flow.JobID
+	for _, tt := range x.order {
+		if tt.rows.Len() > 0 {
+			jobs = append(jobs, flow.JobID(tt.t.Rel.ID))
+		}
+	}
+	return jobs
+}
+
 func (x *Tx) table(t *Table) *txTable {
 	tt := x.tables[uint32(t.Rel.ID)]
 	if tt == nil {

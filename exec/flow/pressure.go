@@ -1,0 +1,125 @@
+package flow
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/storage"
+)
+
+// Input is let in no faster than it can be worked off and written:
+//
+//  1. What has changed and no checkpoint has written yet cannot be evicted: dirty entries of operators,
+//     sealed deltas, changes of arrangements. From an eighth of the memory on a checkpoint is demanded at
+//     once, from a quarter on sources and writers wait for it.
+//  2. The inbox of a table has no bound of its own, since it is filled by the log's goroutine, which must
+//     not wait. So writers wait, before they submit to the log, while too many rows are in it.
+//
+// Nobody waits for ever: a checkpoint that was demanded when the wait began ends it, whatever the counters
+// say, so that one that is wrong costs speed and nothing else. A checkpoint that cannot be written, because
+// the disk is full, does hold up the input until there is room.
+
+const (
+	// pressurePoll is how often who waits looks again.
+	pressurePoll = 2 * time.Millisecond
+	// backlogRows and backlogChunks bound what waits in the inbox of a table before its writers wait.
+	backlogRows   = 1 << 17
+	backlogChunks = 1 << 12
+)
+
+// pressure is what Runtime knows of memory.
+type pressure struct {
+	memory *exec.Memory // nil: no bound
+	store  *storage.Store
+	// sealed is about the memory of deltas that are on their way into a checkpoint.
+	sealed atomic.Int64
+	// demanded is the checkpoint that was asked for last because of memory.
+	demanded atomic.Uint64
+	// waits counts how often input had to wait.
+	waits atomic.Int64
+}
+
+// deltaBytes is about the memory of a sealed delta.
+func deltaBytes(d *storage.Delta) int64 { return d.Bytes() + int64(d.Len())*48 }
+
+// NewMemory makes the Memory of a runtime's operators, limited to limit bytes together with what the store
+// has not written.
+func NewMemory(limit int64, store *storage.Store) *exec.Memory {
+	return exec.NewMemory(exec.MemoryConfig{Limit: limit, Other: store.Unwritten})
+}
+
+// unwritten is what only a checkpoint makes less.
+func (p *pressure) unwritten() int64 {
+	return p.memory.Dirty() + p.store.Unwritten() + p.sealed.Load()
+}
+
+// room tells whether more input may come in, as far as memory is concerned.
+func (r *Runtime) room() bool {
+	p := &r.pressure
+	if p.memory == nil {
+		return true
+	}
+	n, limit := p.unwritten(), p.memory.Limit()
+	if n <= limit/4 {
+		return true
+	}
+	d := r.driver()
+	durable := uint64(d.Marks().Durable)
+	asked := p.demanded.Load()
+	if asked <= durable {
+		open := uint64(r.Open())
+		if p.demanded.CompareAndSwap(asked, open) {
+			d.Send(checkpoint.CheckpointDemand{Epoch: checkpoint.Epoch(open)})
+		}
+		// What was to be written has been written, or there was no pressure until now.
+		return n <= limit/2 || asked > 0
+	}
+	return n <= limit/2
+}
+
+// Admit waits until a write to the given tables may be submitted to the log.
+func (r *Runtime) Admit(ctx context.Context, jobs []JobID) error {
+	waited := false
+	for {
+		ok := r.room()
+		for _, j := range jobs {
+			ok = ok && !r.backlogged(j)
+		}
+		if ok {
+			return nil
+		}
+		if !waited {
+			waited = true
+			r.pressure.waits.Add(1)
+		}
+		expired, stop := r.cfg.Clock.NewTimer(pressurePoll)
+		select {
+		case <-expired:
+		case <-ctx.Done():
+			stop()
+			return context.Cause(ctx)
+		case <-r.ctx.Done():
+			stop()
+			return checkpoint.ErrStopped
+		}
+	}
+}
+
+// backlogged tells whether too much waits in the inbox of a table.
+func (r *Runtime) backlogged(job JobID) bool {
+	r.inject.Lock()
+	a := r.tables[job]
+	r.inject.Unlock()
+	if a == nil {
+		return false
+	}
+	chunks, rows := a.in.waiting()
+	return chunks > backlogChunks || rows > backlogRows
+}
+
+// Waits counts how often a source or a writer had to wait because there was too much to work off or to
+// write.
+func (r *Runtime) Waits() int64 { return r.pressure.waits.Load() }
