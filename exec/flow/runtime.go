@@ -100,9 +100,9 @@ type Config struct {
 	// MemoryBudget is what one operator's cache may use, in bytes; 0 = no bound.
 	MemoryBudget int64
 	// Memory is what the operators share; see NewMemory. Nil = no bound.
-	Memory *exec.Memory
-	Checkpoint   checkpoint.Config
-	Clock        checkpoint.Clock
+	Memory     *exec.Memory
+	Checkpoint checkpoint.Config
+	Clock      checkpoint.Clock
 	// LogPos is the position in the log that the restored checkpoint covers.
 	LogPos storage.LogPos
 	// Failed is called at most once, when a job or the store has failed, and must not block: every
