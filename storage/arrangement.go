@@ -27,6 +27,8 @@ type Change struct {
 type Arrangement struct {
 	id TableID
 	s  *Store
+	// blocks is what is known of the table's committed blocks.
+	blocks *tableBlocks
 
 	mu sync.RWMutex
 	// base is the committed state below everything else; the arrangement holds a reference.
@@ -79,9 +81,10 @@ type Writer struct {
 	ahead int
 }
 
+// newArrangement makes the arrangement of a table; s.mu is held.
 func newArrangement(s *Store, id TableID, b *base) *Arrangement {
-	a := &Arrangement{id: id, s: s, base: b.ref(), head: newLayer()}
-	a.versions = []sealedVersion{{epoch: 0, layers: layers{id: id, base: b.ref()}}}
+	a := &Arrangement{id: id, s: s, blocks: s.blocksOf(id), base: b.ref(), head: newLayer()}
+	a.versions = []sealedVersion{{epoch: 0, layers: layers{id: id, base: b.ref(), blocks: a.blocks}}}
 	a.writers = []*Writer{{a: a}}
 	return a
 }
@@ -132,6 +135,11 @@ func (w *Writer) Apply(changes []Change) {
 		return
 	}
 	l := w.layer()
+	if b := blockOf(changes, a.s.cfg.blocks.minRows); b != nil {
+		l.addRows(b)
+		a.count()
+		return
+	}
 	for i := range changes {
 		c := &changes[i]
 		l.set(a.arena.entry(c.Key, c.Value, c.Delete))
@@ -166,6 +174,11 @@ func (w *Writer) Append(buf []byte, ends []int) {
 		return
 	}
 	l := w.layer()
+	if b := newBlock(buf, ends, a.s.cfg.blocks.minRows); b != nil {
+		l.addRows(b)
+		a.count()
+		return
+	}
 	at := 0
 	for i := 0; i < len(ends); i += 2 {
 		k, v := ends[i], ends[i+1]
@@ -252,7 +265,7 @@ func (a *Arrangement) seal(b *openBarrier) {
 	}
 	a.versions = append(a.versions, sealedVersion{
 		epoch:  b.epoch,
-		layers: layers{id: a.id, base: a.base.ref(), frozen: a.frozen, root: a.headRoot},
+		layers: layers{id: a.id, base: a.base.ref(), blocks: a.blocks, frozen: a.frozen, root: a.headRoot},
 	})
 	a.barriers = append(a.barriers[:0], a.barriers[1:]...)
 	for _, w := range a.writers {
@@ -266,10 +279,7 @@ func (a *Arrangement) seal(b *openBarrier) {
 		a.head = b.after
 		return
 	}
-	b.after.tree.Scan(func(e entry) bool {
-		a.head.set(e)
-		return true
-	})
+	b.after.addTo(a.head)
 }
 
 // collect drops the versions that nobody can ask for: of all those at or below the completed
@@ -372,7 +382,7 @@ func (a *Arrangement) HeadGet(key []byte) (val []byte, ok bool, err error) {
 			return e.value(), !e.deleted(), nil
 		}
 	}
-	l := layers{id: a.id, base: a.base, frozen: a.frozen, root: a.head}
+	l := layers{id: a.id, base: a.base, blocks: a.blocks, frozen: a.frozen, root: a.head}
 	if e, ok := l.getOver(key); ok {
 		a.mu.RUnlock()
 		return e.value(), !e.deleted(), nil
@@ -380,7 +390,7 @@ func (a *Arrangement) HeadGet(key []byte) (val []byte, ok bool, err error) {
 	b := a.base.ref()
 	a.mu.RUnlock()
 	defer b.unref()
-	return b.get(a.id, key)
+	return b.get(a.id, a.blocks, key)
 }
 
 // HeadScan calls fn for the newest rows in [lo, hi) in key order, including what is applied and
@@ -391,7 +401,7 @@ func (a *Arrangement) HeadScan(lo, hi []byte, fn func(k, v []byte) error) error 
 		a.mu.Unlock()
 		return nil
 	}
-	l := layers{id: a.id, base: a.base.ref(), frozen: a.frozen}
+	l := layers{id: a.id, base: a.base.ref(), blocks: a.blocks, frozen: a.frozen}
 	if a.head.len() > 0 {
 		l.root = a.head.copy()
 	}
@@ -408,7 +418,7 @@ func (a *Arrangement) HeadScan(lo, hi []byte, fn func(k, v []byte) error) error 
 	if !it.m.started {
 		overs := make([]cursor, 0, len(ahead)+len(it.m.overs))
 		for i := len(ahead) - 1; i >= 0; i-- {
-			overs = append(overs, newTreeCursor(ahead[i], lo, hi, false))
+			overs = ahead[i].cursors(overs, lo, hi, false)
 		}
 		it.m.overs = append(overs, it.m.overs...)
 	}

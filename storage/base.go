@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"sync/atomic"
 
@@ -42,7 +43,16 @@ func (b *base) unref() {
 }
 
 // get gives a copy of the committed value of key in table id.
-func (b *base) get(id TableID, key []byte) ([]byte, bool, error) {
+func (b *base) get(id TableID, tb *tableBlocks, key []byte) ([]byte, bool, error) {
+	tip, err := tb.last(b.snap, id)
+	if err != nil {
+		return nil, false, err
+	}
+	if tip != nil && bytes.Compare(key, tip) <= 0 {
+		if v, ok, err := blockRow(b.snap, id, key); ok || err != nil {
+			return v, ok, err
+		}
+	}
 	return getFrom(b.snap, id, key)
 }
 

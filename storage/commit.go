@@ -65,22 +65,24 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	arrs := s.arrangementsByID()
 	written := make([]int, len(arrs))
 	var size int64
-	var frozen []frozenDelta
-	var frozenOf []TableID
+	var plans []*frozenPlan
 	dropped := func(id TableID) bool { return slices.Contains(c.DropTables, id) }
 	for i, a := range arrs {
 		a.mu.RLock()
-		for _, f := range a.frozen {
-			if f.epoch > c.Epoch {
-				break
-			}
-			written[i]++
-			if !dropped(a.id) {
-				frozen, frozenOf = append(frozen, f), append(frozenOf, a.id)
-				size += f.bytes + int64(f.len())*16
-			}
-		}
+		frozen := a.frozen
 		a.mu.RUnlock()
+		for written[i] < len(frozen) && frozen[written[i]].epoch <= c.Epoch {
+			written[i]++
+		}
+		if written[i] == 0 || dropped(a.id) {
+			continue
+		}
+		p, err := planFrozen(s.base.snap, s.cfg.blocks, a.id, a.blocks, frozen[:written[i]])
+		if err != nil {
+			return fmt.Errorf("checkpoint %d: table %d: %w", c.Epoch, a.id, err)
+		}
+		plans = append(plans, p)
+		size += p.size + p.blockSize
 	}
 	deltas := make([]*Delta, 0, len(c.Deltas))
 	for _, d := range c.Deltas {
@@ -99,20 +101,15 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	}
 
 	sections, records, updates := s.writeDeltas(c.Epoch, deltas)
-	for i, f := range frozen {
-		sections = append(sections, frozenSection(frozenOf[i], f))
+	for _, p := range plans {
+		sections = append(sections, p.sections()...)
 	}
 	records = appendMeta(records, c.Meta, info)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
-	// Files need sorted keys: two deltas of one table, after a commit that failed, go into a batch.
-	twice := false
-	for i := range frozenOf {
-		twice = twice || i > 0 && frozenOf[i] == frozenOf[i-1]
-	}
 	var err error
-	if size >= s.cfg.ingestBytes && len(c.DropTables) == 0 && !twice {
+	if size >= s.cfg.ingestBytes && len(c.DropTables) == 0 {
 		err = s.ingest(sections, records)
 	} else {
 		err = s.commitBatch(size, sections, records, c.DropTables)
@@ -121,6 +118,9 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
 
+	for _, p := range plans {
+		p.committed()
+	}
 	for _, u := range updates {
 		u.tail.committed(s, *u.group, u.deltas)
 	}
@@ -165,23 +165,6 @@ func (s *Store) commitBatch(size int64, sections []section, records []record, dr
 	err := s.apply(b, pebble.Sync)
 	unlock(err == nil)
 	return err
-}
-
-// frozenSection is what an arrangement changed up to a checkpoint.
-func frozenSection(id TableID, f frozenDelta) section {
-	return section{tablePrefix(id), f.bytes, func(w keyWriter) (err error) {
-		key := tablePrefix(id)
-		f.tree.Scan(func(e entry) bool {
-			key = append(key[:tablePrefixLen], e.key()...)
-			if e.deleted() {
-				err = w.Delete(key)
-			} else {
-				err = w.Set(key, e.value())
-			}
-			return err == nil
-		})
-		return err
-	}}
 }
 
 func appendMeta(records []record, meta []MetaOp, info CheckpointInfo) []record {
@@ -298,23 +281,28 @@ func (s *Store) Tables() ([]TableID, error) {
 
 // storedTables lists the tables that have keys in Pebble, one seek each.
 func (s *Store) storedTables() ([]TableID, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{kindTable}, UpperBound: []byte{kindTable + 1}})
-	if err != nil {
-		return nil, err
-	}
 	var ids []TableID
-	for ok := it.First(); ok; {
-		k := it.Key()
-		if len(k) < tablePrefixLen {
-			it.Close()
-			return nil, fmt.Errorf("data directory %s: malformed key %x", s.cfg.Dir, k)
+	for _, kind := range []byte{kindTable, kindRows} {
+		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{kind}, UpperBound: []byte{kind + 1}})
+		if err != nil {
+			return nil, err
 		}
-		id := TableID(binary.BigEndian.Uint32(k[1:]))
-		ids = append(ids, id)
-		ok = it.SeekGE(tableEnd(id))
-	}
-	if err := it.Close(); err != nil {
-		return nil, err
+		for ok := it.First(); ok; {
+			k := it.Key()
+			if len(k) < tablePrefixLen {
+				it.Close()
+				return nil, fmt.Errorf("data directory %s: malformed key %x", s.cfg.Dir, k)
+			}
+			id := TableID(binary.BigEndian.Uint32(k[1:]))
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+			next := PrefixEnd(k[:tablePrefixLen]) // never nil: no kind is 0xff
+			ok = it.SeekGE(next)
+		}
+		if err := it.Close(); err != nil {
+			return nil, err
+		}
 	}
 	s.tailMu.Lock()
 	defer s.tailMu.Unlock()

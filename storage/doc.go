@@ -22,11 +22,15 @@
 // background folder brings them into key order later (blob.go, fold.go, tail.go): a checkpoint
 // is short, and a key that a hundred checkpoints change is written in order once.
 //
+// Rows of an arrangement that arrive many at a time and in key order stay together, in memory as a run of
+// blocks (run.go) and on disk as blocks of rows (rowblock.go, frozen.go); all others have a node of a tree and
+// a key of their own.
+//
 // # How a version is read
 //
 // A version of an arrangement at epoch E is an LSM in small: the base (a Pebble snapshot taken
 // right after a commit, shared by all arrangements and counted by reference), the frozen deltas
-// of checkpoints that are sealed but not committed, and the root of the copy-on-write tree at E.
+// of checkpoints that are sealed but not committed, and the root of the copy-on-write tree (over the runs) at E.
 // Reading takes no lock. When a checkpoint commits, versions at or after it move to the new base
 // and lose the deltas that it contains; older versions keep what they had until nobody pins them.
 //

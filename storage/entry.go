@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"unsafe"
 
 	"github.com/tidwall/btree"
@@ -111,10 +112,13 @@ func (a *arena) entry(key, val []byte, del bool) entry {
 	return e
 }
 
-// layer is a sorted overlay of entries. It is changed under its arrangement's lock until it is
-// frozen, and never afterwards.
+// layer is a sorted overlay of entries: a tree over runs (run.go). It is changed under its arrangement's
+// lock until it is frozen, and never afterwards.
 type layer struct {
 	tree *btree.BTreeG[entry]
+	runs []run
+	rows int    // in runs
+	seq  uint64 // of the newest block
 	// bytes is the size of the live keys and values: what writing the layer costs.
 	bytes int64
 }
@@ -137,12 +141,23 @@ func (l *layer) set(e entry) {
 	}
 }
 
-func (l *layer) get(key []byte) (entry, bool) { return l.tree.Get(searchEntry(key)) }
+func (l *layer) get(key []byte) (entry, bool) {
+	if e, ok := l.tree.Get(searchEntry(key)); ok || len(l.runs) == 0 {
+		return e, ok
+	}
+	return l.inRuns(key)
+}
 
-func (l *layer) len() int { return l.tree.Len() }
+// len is the number of entries; a key may have one in the tree and one in a run.
+func (l *layer) len() int { return l.tree.Len() + l.rows }
 
 // memory is about what the layer takes; a tree's nodes are two thirds full, and copied now and then.
-func (l *layer) memory() int64 { return l.bytes + int64(l.len())*48 }
+func (l *layer) memory() int64 { return l.bytes + int64(l.tree.Len())*48 + int64(l.rows)*8 }
 
-// copy gives a layer that later changes of l do not reach, in constant time.
-func (l *layer) copy() *layer { return &layer{tree: l.tree.Copy(), bytes: l.bytes} }
+// copy gives a layer that later changes of l do not reach, in constant time. Runs share their memory: what is
+// appended to one lies after the end of the other.
+func (l *layer) copy() *layer {
+	c := *l
+	c.tree, c.runs = l.tree.Copy(), slices.Clone(l.runs)
+	return &c
+}

@@ -36,6 +36,8 @@ type mergeIter struct {
 
 	overs []cursor // newest first, exhausted ones removed
 	cur   int      // index in overs of the current overlay winner, or -1
+	// rows is the last of overs, if the base has blocks: no row of theirs is among base's.
+	rows *rowsCursor
 
 	k, v []byte
 	err  error
@@ -100,6 +102,18 @@ func (m *mergeIter) pickOver() {
 	}
 }
 
+// addBlocks makes the rows in the base's blocks part of the iteration.
+func (m *mergeIter) addBlocks(l *layers, lo, hi []byte) (err error) {
+	tip, err := l.blocks.last(l.base.snap, l.id)
+	if err != nil || tip == nil || lo != nil && bytes.Compare(lo, tip) > 0 {
+		return err
+	}
+	if m.rows, err = newRowsCursor(l.base.snap, l.id, lo, hi, m.reverse); err == nil {
+		m.overs = append(m.overs, m.rows)
+	}
+	return err
+}
+
 func (m *mergeIter) stepOver() {
 	if !m.overs[m.cur].next() {
 		m.overs = append(m.overs[:m.cur], m.overs[m.cur+1:]...)
@@ -123,6 +137,10 @@ func (m *mergeIter) next() bool {
 		}
 	}
 	for {
+		if m.rows != nil && m.rows.err != nil {
+			m.err = m.rows.err
+			return false
+		}
 		if m.cur < 0 {
 			m.fromBase, m.fromOver = true, false
 			if !m.baseValid {
@@ -179,6 +197,12 @@ func (m *mergeIter) close() error {
 			err = cerr
 		}
 		m.base = nil
+	}
+	if m.rows != nil {
+		if cerr := m.rows.close(); err == nil {
+			err = cerr
+		}
+		m.rows = nil
 	}
 	m.overs, m.cur = nil, -1
 	m.baseValid = false

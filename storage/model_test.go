@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -118,7 +120,7 @@ func newDriver(t *testing.T, seed int64, fs vfs.FS) *driver {
 }
 
 func testConfig(fs vfs.FS) Config {
-	return Config{Dir: "db", FS: fs, CacheBytes: 1 << 20, MemTableBytes: 64 << 10, LogSegmentBytes: 2 << 10, ingestBytes: 600, fold: foldConfig{
+	return Config{Dir: "db", FS: fs, CacheBytes: 1 << 20, MemTableBytes: 64 << 10, LogSegmentBytes: 2 << 10, ingestBytes: 600, blocks: blockConfig{minRows: 2, rows: 4, bytes: 60}, fold: foldConfig{
 		minEntries: 4, tableBytes: 300, tableGroups: 4, onceBytes: 200, softBytes: 1 << 20, hardBytes: 1 << 20,
 		batchEntries: 3, share: 1, manual: true,
 	}}
@@ -161,11 +163,29 @@ func (d *driver) table() TableID { return d.arrs[d.rng.Intn(len(d.arrs))] }
 func (d *driver) stateIDs() []TableID { return slices.Sorted(maps.Keys(d.m.state)) }
 
 func (d *driver) apply() {
-	id := d.table()
-	var cs []Change
-	for range d.rng.Intn(6) {
-		c := Change{Key: d.key(), Value: d.val(), Delete: d.rng.Intn(3) == 0}
-		cs = append(cs, c)
+	d.applyTo(d.table(), d.changes())
+}
+
+// changes makes some changes: of any keys, or many rows in key order, often greater than all there are.
+func (d *driver) changes() (cs []Change) {
+	if d.rng.Intn(3) > 0 {
+		for range d.rng.Intn(6) {
+			cs = append(cs, Change{Key: d.key(), Value: d.val(), Delete: d.rng.Intn(3) == 0})
+		}
+		return cs
+	}
+	at := d.rng.Intn(40)
+	for range 2 + d.rng.Intn(12) {
+		if at += 1 + d.rng.Intn(3); at >= 100 {
+			break
+		}
+		cs = append(cs, Change{Key: []byte(fmt.Sprintf("k%02d", at)), Value: d.val()})
+	}
+	return cs
+}
+
+func (d *driver) applyTo(id TableID, cs []Change) {
+	for _, c := range cs {
 		if c.Delete {
 			delete(d.m.head[id], string(c.Key))
 		} else {
@@ -326,9 +346,40 @@ func (d *driver) resume(c ckpt) {
 	d.checkAll()
 }
 
+// checkForms: no key has both of the stored forms, and the blocks of a table do not overlap.
+func (d *driver) checkForms() {
+	d.t.Helper()
+	it, err := d.s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{kindRows}, UpperBound: []byte{kindRows + 1}})
+	d.must(err)
+	table, last := TableID(0), ""
+	for ok := it.First(); ok; ok = it.Next() {
+		id := TableID(binary.BigEndian.Uint32(it.Key()[1:]))
+		if id != table {
+			table, last = id, ""
+		}
+		s, err := rowsAt(it)
+		d.must(err)
+		for i := range s.n {
+			k := string(s.key(i))
+			if k <= last && last != "" {
+				d.t.Fatalf("table %d: key %q of a block after %q", id, k, last)
+			}
+			last = k
+			if _, ok, err := getFrom(d.s.db, id, []byte(k)); ok || err != nil {
+				d.t.Fatalf("table %d: key %q is in a block and by itself (%v)", id, k, err)
+			}
+		}
+		if got := string(it.Key()[tablePrefixLen:]); got != last {
+			d.t.Fatalf("table %d: block under %q ends with %q", id, got, last)
+		}
+	}
+	d.must(it.Close())
+}
+
 // checkAll compares everything committed with the model.
 func (d *driver) checkAll() {
 	d.t.Helper()
+	d.checkForms()
 	sn, err := d.s.Latest()
 	d.must(err)
 	defer sn.Release()
@@ -483,6 +534,9 @@ func (d *driver) step() {
 		d.seal()
 	case n < 68:
 		d.must(d.commit())
+		if d.rng.Intn(4) == 0 {
+			d.checkForms()
+		}
 	case n < 73:
 		d.snapshot()
 	case n < 78:

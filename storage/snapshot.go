@@ -121,7 +121,7 @@ func (s *Store) layersAt(id TableID, epoch Epoch, gen uint64) layers {
 	}
 	// Nobody has changed the table since the store was opened, or it is dropped: what is
 	// committed is what the reader sees.
-	return layers{id: id, base: s.base.ref()}
+	return layers{id: id, base: s.base.ref(), blocks: s.blocksOf(id)}
 }
 
 // Release gives the snapshot back. It may be called again.

@@ -42,6 +42,8 @@ type Config struct {
 	fold foldConfig
 	// ingestBytes is the size from which a checkpoint is ingested; tests set it.
 	ingestBytes int64
+	// blocks are the sizes of blocks of rows; tests set them.
+	blocks blockConfig
 }
 
 func (c *Config) validate() error {
@@ -73,6 +75,9 @@ func (c *Config) validate() error {
 	if c.TailBytes > 0 {
 		c.fold.bound(c.TailBytes)
 	}
+	if c.blocks == (blockConfig{}) {
+		c.blocks = blockConfig{minRows: blockMinRows, rows: rowBlockRows, bytes: rowBlockBytes}
+	}
 	if c.CacheBytes < 0 || c.MemTableBytes < 0 || c.LogSegmentBytes < 0 {
 		return errors.New("storage: negative size in configuration")
 	}
@@ -102,6 +107,8 @@ type Store struct {
 	mu           sync.Mutex
 	closed       bool
 	arrangements map[TableID]*Arrangement
+	// blocks is what is known of the blocks of tables that were asked for.
+	blocks map[TableID]*tableBlocks
 	// base is the newest committed state; the store holds a reference.
 	base *base
 	// completed is the newest epoch that is complete on all actors, or the checkpoint that the
@@ -150,6 +157,7 @@ func Open(cfg Config) (_ *Store, err error) {
 	s := &Store{
 		cfg:          cfg,
 		arrangements: map[TableID]*Arrangement{},
+		blocks:       map[TableID]*tableBlocks{},
 		pins:         map[Epoch]int{},
 		gens:         map[uint64]int{},
 		tails:        map[TableID]*stateTail{},

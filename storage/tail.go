@@ -241,6 +241,9 @@ func deleteTable(b *pebble.Batch, id TableID) error {
 	if err := b.DeleteRange(tablePrefix(id), tableEnd(id), nil); err != nil {
 		return err
 	}
+	if err := b.DeleteRange(appendRowsPrefix(nil, id), blockPrefixEnd(id), nil); err != nil {
+		return err
+	}
 	for _, kind := range []byte{kindBlob, kindGroup} {
 		if err := b.DeleteRange(blobPrefix(kind, id), blobPrefixEnd(kind, id), nil); err != nil {
 			return err

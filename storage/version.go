@@ -7,8 +7,9 @@ import (
 // layers is the content of an arrangement at one point: a base and what lies over it. It is
 // immutable.
 type layers struct {
-	id   TableID
-	base *base
+	id     TableID
+	base   *base
+	blocks *tableBlocks
 	// frozen are the deltas of sealed checkpoints that base does not contain, oldest first.
 	frozen []frozenDelta
 	// root holds the changes after the last frozen delta; nil when there are none.
@@ -25,7 +26,7 @@ func (l *layers) get(key []byte) ([]byte, bool, error) {
 	if e, ok := l.getOver(key); ok {
 		return e.value(), !e.deleted(), nil
 	}
-	return l.base.get(l.id, key)
+	return l.base.get(l.id, l.blocks, key)
 }
 
 func (l *layers) getOver(key []byte) (entry, bool) {
@@ -51,10 +52,13 @@ func (l *layers) iterator(lo, hi []byte, reverse bool) *Iterator {
 	it.m.strip, it.m.reverse, it.m.cur = tablePrefixLen, reverse, -1
 	it.m.base, it.m.err = iterFrom(l.base.snap, l.id, lo, hi)
 	if l.root != nil {
-		it.m.overs = append(it.m.overs, newTreeCursor(l.root, lo, hi, reverse))
+		it.m.overs = l.root.cursors(it.m.overs, lo, hi, reverse)
 	}
 	for i := len(l.frozen) - 1; i >= 0; i-- {
-		it.m.overs = append(it.m.overs, newTreeCursor(l.frozen[i].layer, lo, hi, reverse))
+		it.m.overs = l.frozen[i].cursors(it.m.overs, lo, hi, reverse)
+	}
+	if it.m.err == nil {
+		it.m.err = it.m.addBlocks(l, lo, hi)
 	}
 	return it
 }
@@ -100,13 +104,11 @@ func (v *Version) EstimateRows(lo, hi []byte) (int64, error) {
 	if v.l.root != nil {
 		n += int64(v.l.root.len())
 	}
-	it, err := iterFrom(v.l.base.snap, v.l.id, lo, hi)
-	if err != nil {
-		return 0, err
-	}
+	own := layers{id: v.l.id, base: v.l.base, blocks: v.l.blocks} // what is committed
+	it := own.iterator(lo, hi, false)
 	const sample = 64
 	rows, size := int64(0), int64(0)
-	for ok := it.First(); ok && rows < sample; ok = it.Next() {
+	for rows < sample && it.Next() {
 		rows++
 		size += int64(len(it.Key()) + len(it.Value()))
 	}
@@ -116,16 +118,20 @@ func (v *Version) EstimateRows(lo, hi []byte) (int64, error) {
 	if rows < sample {
 		return n + rows, nil
 	}
-	start := append(tablePrefix(v.l.id), lo...)
-	end := tableEnd(v.l.id)
-	if hi != nil {
-		end = append(tablePrefix(v.l.id), hi...)
+	total := int64(0)
+	for _, prefix := range [][]byte{tablePrefix(v.l.id), appendRowsPrefix(nil, v.l.id)} {
+		start := append(bytes.Clone(prefix), lo...)
+		end := PrefixEnd(prefix)
+		if hi != nil {
+			end = append(bytes.Clone(prefix), hi...)
+		}
+		disk, err := v.l.base.db.EstimateDiskUsage(start, end)
+		if err != nil {
+			return 0, err
+		}
+		total += int64(disk)
 	}
-	disk, err := v.l.base.db.EstimateDiskUsage(start, end)
-	if err != nil {
-		return 0, err
-	}
-	return n + max(rows, int64(disk)*rows/size), nil
+	return n + max(rows, total*rows/size), nil
 }
 
 // Iterator walks the rows of a version in key order. One goroutine may use it.
