@@ -109,6 +109,14 @@ func (pi *physInterp) run(n plan.Node) ([]row, error) {
 	case *plan.Hop:
 		l := &logical.Hop{Time: n.TimeCol + 1, Size: n.Size, Slide: n.Slide, Offset: n.Offset}
 		return hopRows(l, upTo(len(n.In.Properties().Cols)), ins[0]), nil
+	case *plan.HopAgg:
+		width := len(n.In.Properties().Cols)
+		l := &logical.Hop{Time: n.TimeCol + 1, Size: n.Size, Slide: n.Slide, Offset: n.Offset}
+		a := &logical.Agg{Keys: append(ids(n.Keys), ids([]int{width, width + 1})...)}
+		for _, x := range n.Aggs {
+			a.Aggs = append(a.Aggs, logical.AggCol{Fn: x.Fn, Args: ids(x.Args), Distinct: x.Distinct, Filter: x.Filter + 1})
+		}
+		return (&interp{}).agg(a, upTo(width+2), hopRows(l, upTo(width), ins[0]))
 	case *plan.Values:
 		for _, es := range n.Rows {
 			o := row{}

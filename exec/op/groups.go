@@ -33,9 +33,11 @@ type groupTable struct {
 
 	st exec.StateTable
 	// cold: an entry that is not in memory may be in the state table.
-	cold  bool
-	dirty []uint32
-	hand  uint32 // clock hand of eviction
+	cold bool
+	// evictions counts how often entries were evicted.
+	evictions int64
+	dirty     []uint32
+	hand      uint32 // clock hand of eviction
 	// stuck: an eviction found too little that is clean; only a checkpoint changes that.
 	stuck bool
 
@@ -126,18 +128,24 @@ func (g *groupTable) lookup(cols []*vec.Vector, n int) ([]uint32, error) {
 		if !ok {
 			continue
 		}
-		if val, err = g.decodeKey(e, val); err == nil {
-			err = g.owner.decode(e, val)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("state of key %x: %w", key, err)
-		}
-		g.rec(e)[wordFlags] |= flagShown | flagStored
-		if err := g.owner.loaded(e, key); err != nil {
+		if err := g.load(e, key, val); err != nil {
 			return nil, err
 		}
 	}
 	return g.ents, nil
+}
+
+// load fills the new entry e with its value in the state table.
+func (g *groupTable) load(e uint32, key, val []byte) error {
+	val, err := g.decodeKey(e, val)
+	if err == nil {
+		err = g.owner.decode(e, val)
+	}
+	if err != nil {
+		return fmt.Errorf("state of key %x: %w", key, err)
+	}
+	g.rec(e)[wordFlags] |= flagShown | flagStored
+	return g.owner.loaded(e, key)
 }
 
 // prepareKeys makes g.keys ready for rows of key columns with the given hashes.
@@ -342,6 +350,7 @@ func (g *groupTable) evict(budget int64) {
 	g.stuck = int64(len(victims)) < need
 	if len(victims) > 0 {
 		g.cold = true
+		g.evictions++
 		g.drop(victims)
 	}
 }

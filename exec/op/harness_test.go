@@ -481,12 +481,21 @@ type gen struct {
 	nextKey    int64
 	// invert lets the new row of an update come before the old one goes.
 	invert bool
+	// value makes a value; nil: randomDatum.
+	value func(r *rand.Rand, t types.Type) types.Datum
+}
+
+func (g *gen) datum(t types.Type) types.Datum {
+	if g.value != nil {
+		return g.value(g.r, t)
+	}
+	return randomDatum(g.r, t)
 }
 
 func (g *gen) row(port int) []types.Datum {
 	row := make([]types.Datum, len(g.in[port]))
 	for i, t := range g.in[port] {
-		row[i] = randomDatum(g.r, t)
+		row[i] = g.datum(t)
 	}
 	if g.keyed[port] {
 		g.nextKey++
@@ -529,7 +538,7 @@ func (g *gen) epochs(n, perEpoch int) [][]testRow {
 				}
 				for k := from; k < len(row); k++ {
 					if g.r.Intn(3) == 0 {
-						row[k] = randomDatum(g.r, g.in[p][k])
+						row[k] = g.datum(g.in[p][k])
 					}
 				}
 				if g.invert {

@@ -89,7 +89,11 @@ type aggFeed struct {
 }
 
 // NewHashAgg checks the configuration. An aggregate that is not supported is 0A000.
-func NewHashAgg(cfg HashAggConfig) (*HashAgg, error) {
+func NewHashAgg(cfg HashAggConfig) (*HashAgg, error) { return newHashAgg(cfg, 0) }
+
+// newHashAgg is NewHashAgg with some words in the record of a group, before those of the aggregates, that the
+// caller uses as it likes. They are not saved.
+func newHashAgg(cfg HashAggConfig, extra int) (*HashAgg, error) {
 	n := len(cfg.In)
 	if err := errors.Join(checkCols("HashAgg.Keys", cfg.Keys, n), checkCols("HashAgg.Dist", cfg.Dist, n)); err != nil {
 		return nil, err
@@ -101,7 +105,7 @@ func NewHashAgg(cfg HashAggConfig) (*HashAgg, error) {
 		return nil, err
 	}
 	a.schema = append(a.schema, keyTypes...)
-	words := 0
+	words := extra
 	for i, g := range cfg.Aggs {
 		if err := errors.Join(checkCols("HashAgg.Args", g.Args, n), checkAggFilter(g.Filter, cfg.In)); err != nil {
 			return nil, err
@@ -316,6 +320,14 @@ func (a *HashAgg) Barrier(bar exec.Barrier) error {
 	if err := a.flush(); err != nil {
 		return err
 	}
+	if err := a.save(bar); err != nil {
+		return err
+	}
+	return a.out.Barrier(bar)
+}
+
+// save hands over dirty state at a checkpoint, and keeps within the budget.
+func (a *HashAgg) save(bar exec.Barrier) error {
 	if bar.Checkpoint {
 		for _, s := range a.sets {
 			s.tab.checkpoint()
@@ -329,10 +341,7 @@ func (a *HashAgg) Barrier(bar exec.Barrier) error {
 			}
 		}
 	}
-	if err := a.account(); err != nil {
-		return err
-	}
-	return a.out.Barrier(bar)
+	return a.account()
 }
 
 // live tells whether a group has an output row.

@@ -191,6 +191,41 @@ func (x *keyIndex) findOne(cols []*vec.Vector, row int, h uint64) uint32 {
 	}
 }
 
+// near finds the entry whose key is that of e but for its last column, a PhysInt without NULLs, which has the
+// value v; h is the hash of that key.
+func (x *keyIndex) near(e uint32, v int64, h uint64) uint32 {
+	sub := &x.subs[h>>56]
+	if len(sub.slots) == 0 {
+		return none
+	}
+	key := h
+	if x.inl {
+		key = uint64(v)
+	}
+	last := &x.store.cols[x.keys-1]
+	mask := uint64(len(sub.slots) - 1)
+next:
+	for at := h & mask; ; at = (at + 1) & mask {
+		s := &sub.slots[at]
+		if s.ent == 0 {
+			return none
+		}
+		if s.key != key {
+			continue
+		}
+		c := s.ent - 1
+		if *last.words.at(c) != v {
+			continue
+		}
+		for k := range x.keys - 1 {
+			if !x.store.equalEnts(k, e, c) {
+				continue next
+			}
+		}
+		return c
+	}
+}
+
 func (x *keyIndex) findOrAddOne(cols []*vec.Vector, row int, h uint64) (e uint32, isNew bool) {
 	if x.inl && cols[0].Nulls.Get(row) {
 		if x.nullEnt == none {

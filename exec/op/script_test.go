@@ -257,6 +257,20 @@ func (c *config) order(name string) []SortKey {
 	return keys
 }
 
+func (s *script) aggs(c *config, in []types.Type) []Agg {
+	var out []Agg
+	aggs, _ := c.use("aggs")
+	order := c.order("order")
+	for _, a := range strings.Split(aggs, ";") {
+		if a = strings.TrimSpace(a); a != "" {
+			g := aggCall(s.t, in, a)
+			g.OrderBy = order
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 func (s *script) expr(in []types.Type, text string) scalar.Expr {
 	s.t.Helper()
 	w := strings.Fields(text)
@@ -309,16 +323,7 @@ func (s *script) configure(name, input string) error {
 		}
 		s.make = func() (exec.Operator, error) { return NewProject(cfg) }
 	case "hash_agg":
-		cfg := HashAggConfig{In: in, Keys: c.cols("keys"), AppendOnlyIn: c.flag("append_only")}
-		aggs, _ := c.use("aggs")
-		order := c.order("order")
-		for _, a := range strings.Split(aggs, ";") {
-			if a = strings.TrimSpace(a); a != "" {
-				g := aggCall(s.t, in, a)
-				g.OrderBy = order
-				cfg.Aggs = append(cfg.Aggs, g)
-			}
-		}
+		cfg := HashAggConfig{In: in, Keys: c.cols("keys"), AppendOnlyIn: c.flag("append_only"), Aggs: s.aggs(c, in)}
 		s.make = func() (exec.Operator, error) { return NewHashAgg(cfg) }
 	case "hash_join":
 		kind, _ := c.use("kind")
@@ -344,6 +349,12 @@ func (s *script) configure(name, input string) error {
 			RisingIn: c.flag("rising"),
 		}
 		s.make = func() (exec.Operator, error) { return NewTopN(cfg) }
+	case "hop_agg":
+		cfg := HopAggConfig{
+			In: in, Keys: c.cols("keys"), AppendOnlyIn: c.flag("append_only"), Aggs: s.aggs(c, in), TimeCol: int(c.int("time", 0)),
+			Size: c.int("size", 0) * second, Slide: c.int("slide", 0) * second, Offset: c.int("offset", 0) * second,
+		}
+		s.make = func() (exec.Operator, error) { return NewHopAgg(cfg) }
 	case "hop":
 		size := c.int("size", 0) * second
 		cfg := HopConfig{In: in, TimeCol: int(c.int("time", 0)), Size: size, Slide: c.int("slide", size/second) * second, Offset: c.int("offset", 0) * second}

@@ -359,6 +359,18 @@ func (s *rowStore) equal(k int, e uint32, v *vec.Vector, row int, exact bool) bo
 	}
 }
 
+// equalEnts tells whether column k of two entries is not distinct in SQL's sense.
+func (s *rowStore) equalEnts(k int, a, b uint32) bool {
+	c := &s.cols[k]
+	if c.isNull(a) || c.isNull(b) {
+		return c.isNull(a) && c.isNull(b)
+	}
+	if c.phys == types.PhysInt {
+		return *c.words.at(a) == *c.words.at(b)
+	}
+	return vec.EqualDatum(c.t, s.datum(k, a), s.datum(k, b))
+}
+
 // compare orders two entries by the keys, whose Col is a column of the store.
 func (s *rowStore) compare(a, b uint32, keys []vec.SortKey) int {
 	for _, k := range keys {

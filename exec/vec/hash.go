@@ -35,6 +35,10 @@ func HashInt(x int64) uint64 { return mix(uint64(x)^hashK1, hashSeed^hashK2) }
 // HashInts is the hash of a row of two PhysInt columns.
 func HashInts(x, y int64) uint64 { return mix(uint64(y)^hashK1, HashInt(x)^hashK2) }
 
+// HashMore is the hash of a row whose columns but the last have the hash h, and whose last one is PhysInt, with
+// value x.
+func HashMore(h uint64, x int64) uint64 { return mix(uint64(x)^hashK1, h^hashK2) }
+
 // Vnode gives the hash partition of a row from its hash. It uses bits that hash tables use neither
 // for choosing a sub-table (the top ones) nor for choosing a slot (the low ones).
 func Vnode(hash uint64) uint8 { return uint8(hash >> 32) }

@@ -68,7 +68,7 @@ func scrambled(n plan.Node) bool {
 			return false
 		}
 		return scrambled(n.in) || p.Dist.Kind != plan.Single && !groupable(p.Dist, p.Key)
-	case *plan.HashAgg, *plan.TopN, *plan.Consolidate:
+	case *plan.HashAgg, *plan.HopAgg, *plan.TopN, *plan.Consolidate:
 		return false
 	}
 	return slices.ContainsFunc(n.Inputs(), scrambled)
@@ -125,6 +125,19 @@ func (d *distributor) node(n plan.Node) plan.Node {
 			for _, c := range n.InDist {
 				cols = append(cols, slices.Index(n.Keys, c))
 			}
+			n.Dist = hash(cols)
+		}
+	case *plan.HopAgg:
+		n.In = d.node(n.In)
+		n.InDist = n.Keys
+		if h := n.In.Properties().Dist; d.par > 1 && len(n.Keys) > 0 && groupable(h, n.Keys) {
+			n.InDist = h.Cols
+		} else {
+			n.In = d.require(n.In, hash(n.Keys))
+		}
+		n.Dist = single
+		if len(n.Keys) > 0 && d.par > 1 {
+			cols, _ := within(n.InDist, n.Keys)
 			n.Dist = hash(cols)
 		}
 	case *plan.TopN:
@@ -268,6 +281,8 @@ func (d *distributor) replace(n plan.Node, f func(*exchange) plan.Node) plan.Nod
 	case *plan.ProjectSet:
 		n.In = d.replace(n.In, f)
 	case *plan.HashAgg:
+		n.In = d.replace(n.In, f)
+	case *plan.HopAgg:
 		n.In = d.replace(n.In, f)
 	case *plan.TopN:
 		n.In = d.replace(n.In, f)

@@ -356,6 +356,9 @@ func (b *builder) scan(n *logical.Scan, acc *plan.Access) built {
 }
 
 func (b *builder) agg(n *logical.Agg) built {
+	if b.paned(n) {
+		return b.hopAgg(n)
+	}
 	used := logical.SetOf(n.Keys...)
 	for _, a := range n.Aggs {
 		used.AddSet(logical.SetOf(a.Args...))
@@ -368,16 +371,22 @@ func (b *builder) agg(n *logical.Agg) built {
 	}
 	in := b.node(n.In, used)
 	out := &plan.HashAgg{In: in.node, Keys: in.positions(n.Keys), AppendOnlyIn: in.node.Properties().AppendOnly}
-	for _, a := range n.Aggs {
+	out.Aggs = b.aggs(n.Aggs, in)
+	cols := n.Cols()
+	out.Props = b.props(n, cols)
+	return built{out, cols}
+}
+
+func (b *builder) aggs(as []logical.AggCol, in built) []plan.Agg {
+	var out []plan.Agg
+	for _, a := range as {
 		x := plan.Agg{Fn: a.Fn, Args: in.positions(a.Args), Distinct: a.Distinct, Filter: -1, OrderBy: in.order(a.OrderBy), Type: b.Meta.Type(a.ID)}
 		if a.Filter != 0 {
 			x.Filter = in.pos(a.Filter)
 		}
-		out.Aggs = append(out.Aggs, x)
+		out = append(out, x)
 	}
-	cols := n.Cols()
-	out.Props = b.props(n, cols)
-	return built{out, cols}
+	return out
 }
 
 func (b *builder) topN(n *logical.TopN, need logical.ColSet) built {

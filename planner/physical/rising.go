@@ -73,6 +73,19 @@ func growthOf(n plan.Node) *growth {
 			g.grows[len(n.Keys)+i] = aggGrows(&a, in)
 		}
 		return g
+	case *plan.HopAgg:
+		in := growthOf(n.In)
+		if in == nil || !in.fixed[n.TimeCol] || slices.ContainsFunc(n.Keys, func(k int) bool { return !in.fixed[k] }) {
+			return nil
+		}
+		first := len(n.Keys) + 2
+		for i := range first {
+			g.fixed[i] = true
+		}
+		for i, a := range n.Aggs {
+			g.grows[first+i] = aggGrows(&a, in)
+		}
+		return g
 	}
 	return nil
 }

@@ -242,11 +242,7 @@ func (w *explainer) describe(n Node) (string, []string) {
 			add("Key: %s", names(n.Keys, in()))
 		}
 		if len(n.Aggs) > 0 {
-			ss := make([]string, len(n.Aggs))
-			for i, a := range n.Aggs {
-				ss[i] = aggText(a, in())
-			}
-			add("Aggregates: %s", strings.Join(ss, ", "))
+			add("Aggregates: %s", aggTexts(n.Aggs, in()))
 		}
 		return head, d
 	case *HashJoin:
@@ -293,19 +289,23 @@ func (w *explainer) describe(n Node) (string, []string) {
 		}
 		return head, d
 	case *Hop:
-		span := func(s types.Span) string { return types.Format(types.T(types.Interval), types.DSpan(s), nil) }
-		head := "Hop"
+		add("%s", windowText(colName(n.TimeCol, in()), n.Size, n.Slide, n.Offset))
 		if n.Size == n.Slide {
-			head = "Tumble"
+			return "Tumble", d
 		}
-		text := fmt.Sprintf("Window: %s size %s", colName(n.TimeCol, in()), span(n.Size))
-		if n.Size != n.Slide {
-			text += " slide " + span(n.Slide)
+		return "Hop", d
+	case *HopAgg:
+		head := "Hop Aggregate"
+		if len(n.Aggs) == 0 {
+			head = "Hop Distinct"
 		}
-		if n.Offset != (types.Span{}) {
-			text += " offset " + span(n.Offset)
+		if len(n.Keys) > 0 {
+			add("Key: %s", names(n.Keys, in()))
 		}
-		d = append(d, text)
+		add("%s", windowText(colName(n.TimeCol, in()), n.Size, n.Slide, n.Offset))
+		if len(n.Aggs) > 0 {
+			add("Aggregates: %s", aggTexts(n.Aggs, in()))
+		}
 		return head, d
 	case *UnionAll:
 		return "Append", d
@@ -411,6 +411,26 @@ func limitText(limit, offset scalar.Expr, ties bool) string {
 		ss = append(ss, "Offset: "+exprText(offset, &Props{}))
 	}
 	return strings.Join(ss, "  ")
+}
+
+func windowText(time string, size, slide, offset types.Span) string {
+	span := func(s types.Span) string { return types.Format(types.T(types.Interval), types.DSpan(s), nil) }
+	text := fmt.Sprintf("Window: %s size %s", time, span(size))
+	if size != slide {
+		text += " slide " + span(slide)
+	}
+	if offset != (types.Span{}) {
+		text += " offset " + span(offset)
+	}
+	return text
+}
+
+func aggTexts(as []Agg, p *Props) string {
+	ss := make([]string, len(as))
+	for i, a := range as {
+		ss[i] = aggText(a, p)
+	}
+	return strings.Join(ss, ", ")
 }
 
 func aggText(a Agg, p *Props) string {

@@ -178,6 +178,18 @@ type (
 		TimeCol             int
 		Size, Slide, Offset types.Span
 	}
+	// HopAgg is a HashAgg by Keys and the windows of a Hop whose Size is a multiple of its Slide, worked out
+	// from panes of length Slide; output keys ++ window_start, window_end ++ aggs.
+	HopAgg struct {
+		Props
+		In                  Node
+		TimeCol             int
+		Size, Slide, Offset types.Span
+		Keys                []int
+		Aggs                []Agg
+		AppendOnlyIn        bool
+		InDist              []int
+	}
 	// UnionAll has the rows of all inputs, which have the same types. With SourceColumn the
 	// number of the input is appended as an int4 column.
 	UnionAll struct {
@@ -311,6 +323,7 @@ func (n *HashAgg) Inputs() []Node     { return []Node{n.In} }
 func (n *HashJoin) Inputs() []Node    { return []Node{n.L, n.R} }
 func (n *TopN) Inputs() []Node        { return []Node{n.In} }
 func (n *Hop) Inputs() []Node         { return []Node{n.In} }
+func (n *HopAgg) Inputs() []Node      { return []Node{n.In} }
 func (n *UnionAll) Inputs() []Node    { return n.Ins }
 func (n *Values) Inputs() []Node      { return nil }
 func (n *Max1Row) Inputs() []Node     { return []Node{n.In} }

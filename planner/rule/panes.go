@@ -9,18 +9,18 @@ import (
 	"github.com/weirdb/weir/sql/types"
 )
 
-// Panes computes aggregates over overlapping windows in two steps. A row is in size/slide windows; instead
-// of feeding each of them with it,
+// Panes computes aggregates over overlapping windows, without further keys, in two steps. Instead of
 //
-//	agg(hop(X, t, size, slide)) by k, window
+//	agg(hop(X, t, size, slide)) by window
 //
 // the rows are first aggregated by pane, the tumbling window of length slide, and the panes' results, which
 // are few, go into the windows:
 //
-//	agg(hop(agg(tumble(X, t, slide)) by k, pane start, size, slide)) by k, window
+//	agg(hop(agg(tumble(X, t, slide)) by pane start, size, slide)) by window
 //
-// It applies when size is a multiple of slide and every aggregate is a count, or a sum that is exact in any
-// order. ("No Pane, No Gain", Li et al., SIGMOD Record 2005.)
+// Windows share panes, so that one actor must work them all out; this leaves it little to do. (With further keys
+// plan.HopAgg does both steps.) It applies when size is a multiple of slide and every aggregate is a count, or a
+// sum that is exact in any order. ("No Pane, No Gain", Li et al., SIGMOD Record 2005.)
 func Panes(e *Env, n logical.Node) logical.Node {
 	return up(n, func(n logical.Node) logical.Node {
 		if a, ok := n.(*logical.Agg); ok {
@@ -46,23 +46,15 @@ func (e *Env) panes(a *logical.Agg) logical.Node {
 		return nil
 	}
 	size, slide := windowMicros(hop.Size), windowMicros(hop.Slide)
-	if slide <= 0 || size <= slide || size%slide != 0 || slices.Contains(a.Keys, hop.Time) {
+	further := func(k logical.ColID) bool { return k != hop.Start && k != hop.End }
+	if slide <= 0 || size <= slide || size%slide != 0 || len(a.Keys) == 0 || slices.ContainsFunc(a.Keys, further) {
 		return nil
 	}
 	pane := &logical.Hop{In: hop.In, Time: hop.Time, Size: hop.Slide, Slide: hop.Slide, Offset: hop.Offset}
 	timeType := e.Meta.Type(hop.Time)
 	pane.Start, pane.End = e.Meta.New("pane_start", timeType), e.Meta.New("pane_end", timeType)
-	first := &logical.Agg{In: pane}
-	var kept []logical.ColID
-	for _, k := range a.Keys {
-		if k != hop.Start && k != hop.End {
-			first.Keys = append(first.Keys, k)
-		}
-		kept = append(kept, k)
-	}
-	first.Keys = append(first.Keys, pane.Start)
-	second := &logical.Agg{Keys: a.Keys}
-	out := e.passAll(kept)
+	first, second := &logical.Agg{In: pane, Keys: []logical.ColID{pane.Start}}, &logical.Agg{Keys: a.Keys}
+	out := e.passAll(a.Keys)
 	for _, g := range a.Aggs {
 		part, whole, x := e.splitAgg(g, hop)
 		if x == nil {

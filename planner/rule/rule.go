@@ -39,6 +39,7 @@ func Logical() []Rule {
 		{"max-join", MaxJoin},
 		{"window-max-join", WindowMaxJoin},
 		{"distinct", Distinct},
+		{"hop-project", HopProject},
 		{"panes", Panes},
 		{"join-order", JoinOrder},
 		{"push-down", PushDown},

@@ -25,13 +25,9 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 	case *plan.Project:
 		return op.NewProject(op.ProjectConfig{In: in(0), Exprs: n.Exprs})
 	case *plan.HashAgg:
-		cfg := op.HashAggConfig{In: in(0), Keys: n.Keys, AppendOnlyIn: n.AppendOnlyIn, Dist: n.InDist}
-		for _, a := range n.Aggs {
-			cfg.Aggs = append(cfg.Aggs, op.Agg{
-				Fn: a.Fn, Args: a.Args, Distinct: a.Distinct, Filter: a.Filter, OrderBy: sortKeys(a.OrderBy), Type: a.Type,
-			})
-		}
-		return op.NewHashAgg(cfg)
+		return op.NewHashAgg(op.HashAggConfig{
+			In: in(0), Keys: n.Keys, Aggs: aggs(n.Aggs), AppendOnlyIn: n.AppendOnlyIn, Dist: n.InDist,
+		})
 	case *plan.HashJoin:
 		return op.NewHashJoin(op.HashJoinConfig{
 			Left: in(0), Right: in(1), Kind: joinKind(n.Kind), LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: n.NullSafe,
@@ -51,6 +47,11 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		})
 	case *plan.Hop:
 		return op.NewHop(op.HopConfig{In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset)})
+	case *plan.HopAgg:
+		return op.NewHopAgg(op.HopAggConfig{
+			In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset),
+			Keys: n.Keys, Aggs: aggs(n.Aggs), AppendOnlyIn: n.AppendOnlyIn, Dist: n.InDist,
+		})
 	case *plan.UnionAll:
 		cfg := op.UnionAllConfig{SourceColumn: n.SourceColumn, Ports: len(n.Ins)}
 		cfg.In = in(0)
@@ -77,6 +78,16 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		return op.NewLimit(op.LimitConfig{In: in(0), Limit: limit, Offset: offset})
 	}
 	return nil, fmt.Errorf("no operator for plan node %T", n)
+}
+
+func aggs(as []plan.Agg) []op.Agg {
+	var out []op.Agg
+	for _, a := range as {
+		out = append(out, op.Agg{
+			Fn: a.Fn, Args: a.Args, Distinct: a.Distinct, Filter: a.Filter, OrderBy: sortKeys(a.OrderBy), Type: a.Type,
+		})
+	}
+	return out
 }
 
 func sortKeys(ks []plan.SortKey) []vec.SortKey {
