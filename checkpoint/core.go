@@ -22,128 +22,32 @@ type Config struct {
 	// MaxInFlight bounds the barriers that are injected and not completed. A demand beyond it waits
 	// for the oldest to complete. At least 1; 0 means 8.
 	MaxInFlight int
+	// MaxCheckpoints bounds those of them that are checkpoints. At least 1; 0 means 2.
+	MaxCheckpoints int
+	// CheckpointTimeout is how long a checkpoint may take until it is complete; then it is aborted.
+	// 0: as long as it needs.
+	CheckpointTimeout time.Duration
 }
-
-// Message is something that the coordinator is told.
-type Message interface{ message() }
-
-// The messages.
-type (
-	// InputArrived says that the open epoch has a change. Sent at least once for each epoch that has one.
-	InputArrived struct{}
-	// Demand asks that every epoch up to Epoch be completed as soon as possible.
-	Demand struct{ Epoch Epoch }
-	// CheckpointDemand asks for a checkpoint of Epoch or a later one as soon as possible; 0 stands for
-	// the open epoch.
-	CheckpointDemand struct{ Epoch Epoch }
-	// Mutate asks for a barrier that carries a change of the graph. Add are the actors that exist from
-	// this barrier on, Remove those for which it is the last. With Checkpoint the barrier is one of
-	// a checkpoint.
-	Mutate struct {
-		Mutation   any
-		Add        []ActorID
-		Remove     []ActorID
-		Checkpoint bool
-	}
-	// Collected is an actor's report that it has passed the barrier of Epoch; State is what it hands
-	// over at a checkpoint, opaque here.
-	Collected struct {
-		Actor ActorID
-		Epoch Epoch
-		State any
-	}
-	// Committed is the store's answer to a Commit action.
-	Committed struct {
-		Epoch Epoch
-		Err   error
-	}
-	// Tick says that the time of a SetTimer has come.
-	Tick struct{}
-	// Lost says that actors are dead. They leave the set of actors, every round in flight and the
-	// mutations that are not injected yet. A checkpoint in flight that one of them takes part in becomes
-	// a plain epoch, and another checkpoint is asked for: what the survivors have handed over, or will,
-	// is carried into the next checkpoint, since it is what changed and nobody has it twice; what the
-	// dead have handed over is dropped. Completed checkpoints that wait for their commit are not
-	// affected. Reports of lost actors that arrive later are passed over. Answered by Gone.
-	Lost struct{ Actors []ActorID }
-	// Hold asks that no checkpoint be begun until the same is sent with On false, as often as it was sent
-	// with On true: the durable epoch then stands still. Mutations that ask for a checkpoint are
-	// injected nevertheless, as plain epochs; the checkpoint follows when the hold ends. Answered by
-	// Held, each time, when no checkpoint is in flight or waits for its commit.
-	Hold struct{ On bool }
-)
-
-func (InputArrived) message()     {}
-func (Demand) message()           {}
-func (CheckpointDemand) message() {}
-func (Mutate) message()           {}
-func (Collected) message()        {}
-func (Committed) message()        {}
-func (Tick) message()             {}
-func (Lost) message()             {}
-func (Hold) message()             {}
-
-// Action is something that the coordinator wants done, in the order given.
-type Action interface{ action() }
-
-// The actions.
-type (
-	// Inject sends a barrier to every root actor and opens the next epoch.
-	Inject struct {
-		Epoch      Epoch
-		Checkpoint bool
-		Mutation   any
-	}
-	// Complete announces that Epoch and all before it are completed.
-	Complete struct{ Epoch Epoch }
-	// Commit writes the checkpoint of Epoch; States are what the actors handed over, in the order of
-	// their arrival. Answered by Committed. Never issued while another is unanswered.
-	Commit struct {
-		Epoch  Epoch
-		States []any
-	}
-	// Durable announces that the checkpoint of Epoch is committed.
-	Durable struct{ Epoch Epoch }
-	// CommitFailed announces that the checkpoint of Epoch could not be written. Its states stay
-	// with the coordinator and are part of the next attempt.
-	CommitFailed struct {
-		Epoch Epoch
-		Err   error
-	}
-	// SetTimer asks for a Tick at At; it replaces an earlier timer. The zero time cancels it.
-	SetTimer struct{ At time.Time }
-	// Gone answers Lost: Completed is the newest epoch that was completed with the lost actors.
-	Gone struct {
-		Actors    []ActorID
-		Completed Epoch
-	}
-	// Held answers Hold{On: true}: Durable stands still until the hold ends.
-	Held struct{ Durable Epoch }
-)
-
-func (Inject) action()       {}
-func (Complete) action()     {}
-func (Commit) action()       {}
-func (Durable) action()      {}
-func (CommitFailed) action() {}
-func (SetTimer) action()     {}
-func (Gone) action()         {}
-func (Held) action()         {}
 
 // round is a barrier in flight, or a completed checkpoint that waits for its commit.
 type round struct {
 	epoch      Epoch
 	checkpoint bool
+	savepoint  bool
+	started    time.Time
 	// waiting has the actors that take part: true until they have reported. missing counts those.
 	waiting map[ActorID]bool
 	missing int
 	remove  []ActorID
 	states  []handed
+	// pending counts the states that are announced and not here yet; they have a nil state.
+	pending int
 }
 
 // handed is what an actor handed over at a checkpoint.
 type handed struct {
 	actor ActorID
+	epoch Epoch
 	state any
 }
 
@@ -163,6 +67,8 @@ type Core struct {
 	dirty, unsaved bool
 	// ckptDemanded: the next barrier must be of a checkpoint.
 	ckptDemanded bool
+	// saveDemanded: and that checkpoint is to be a savepoint.
+	saveDemanded bool
 	mutations    []Mutate
 	// actors are those that report the next barrier.
 	actors map[ActorID]bool
@@ -197,6 +103,9 @@ func NewCore(cfg Config, restored Epoch, actors []ActorID, now time.Time) *Core 
 	if cfg.MaxInFlight <= 0 {
 		cfg.MaxInFlight = 8
 	}
+	if cfg.MaxCheckpoints <= 0 {
+		cfg.MaxCheckpoints = 2
+	}
 	c := &Core{
 		cfg: cfg, injected: restored, completed: restored, durable: restored,
 		actors: make(map[ActorID]bool), lost: make(map[ActorID]bool), lastBarrier: now, lastCheckpoint: now,
@@ -216,19 +125,33 @@ func (c *Core) Completed() Epoch { return c.completed }
 // Durable is the newest durable epoch.
 func (c *Core) Durable() Epoch { return c.durable }
 
-// Waiting lists the actors that the oldest barrier in flight waits for, in no order.
+// Waiting lists the actors that the oldest barrier in flight waits for, by id; 0 and nil if there is none.
 func (c *Core) Waiting() (Epoch, []ActorID) {
 	if len(c.flight) == 0 {
 		return 0, nil
 	}
-	r := c.flight[0]
+	return c.flight[0].epoch, c.flight[0].missingActors()
+}
+
+func (r *round) missingActors() []ActorID {
 	var as []ActorID
 	for a, missing := range r.waiting {
 		if missing {
 			as = append(as, a)
 		}
 	}
-	return r.epoch, as
+	slices.Sort(as)
+	return as
+}
+
+// awaits tells whether the report of an actor about an epoch is still missing.
+func (c *Core) awaits(a ActorID, e Epoch) bool {
+	for _, r := range c.flight {
+		if r.epoch == e {
+			return r.waiting[a]
+		}
+	}
+	return false
 }
 
 // Step takes one message at time now and returns what to do. The result is valid until the next Step.
@@ -241,7 +164,9 @@ func (c *Core) Step(m Message, now time.Time) ([]Action, error) {
 	case Demand:
 		c.demanded = max(c.demanded, m.Epoch)
 	case CheckpointDemand:
-		if !c.checkpointUnderWay(m.Epoch) {
+		if m.Savepoint {
+			c.saveDemanded, c.ckptDemanded = true, true
+		} else if !c.checkpointUnderWay(m.Epoch) {
 			c.ckptDemanded = true
 		}
 	case Mutate:
@@ -250,12 +175,20 @@ func (c *Core) Step(m Message, now time.Time) ([]Action, error) {
 		if err := c.collect(m); err != nil {
 			return nil, err
 		}
+	case Stored:
+		c.stored(m)
+	case Abort:
+		if r := c.inFlight(m.Epoch); r != nil {
+			c.demote(r, m.Reason)
+		}
 	case Committed:
 		if err := c.committed(m, now); err != nil {
 			return nil, err
 		}
 	case Tick:
 		c.timer = time.Time{}
+	case nothing:
+		c.completeRounds()
 	case Lost:
 		c.lose(m)
 	case Hold:
@@ -291,15 +224,86 @@ func (c *Core) lose(m Lost) {
 		}
 		// Also in a round that has become a plain epoch before.
 		r.states = slices.DeleteFunc(r.states, gone)
-		if hit && r.checkpoint {
-			r.checkpoint = false
-			c.ckptDemanded = true
+		r.countPending()
+		if hit {
+			c.demote(r, "an actor was lost")
 		}
+	}
+	for _, r := range c.saving {
+		// What a lost actor has not stored never comes, and what it has stands: its round is complete.
+		r.states = slices.DeleteFunc(r.states, func(h handed) bool { return h.state == nil && gone(h) })
+		r.countPending()
 	}
 	// Of rounds that were demoted and completed before: their states are still nobody's.
 	c.carried = slices.DeleteFunc(c.carried, gone)
 	c.do(Gone{Actors: m.Actors, Completed: completed})
 	c.completeRounds()
+}
+
+func (r *round) countPending() {
+	r.pending = 0
+	for _, h := range r.states {
+		if h.state == nil {
+			r.pending++
+		}
+	}
+}
+
+func (c *Core) inFlight(e Epoch) *round {
+	for _, r := range c.flight {
+		if r.epoch == e {
+			return r
+		}
+	}
+	return nil
+}
+
+// demote makes a plain epoch of a checkpoint in flight, and asks for another checkpoint: what was and will
+// be handed over for this one is carried into that.
+func (c *Core) demote(r *round, reason string) {
+	if !r.checkpoint {
+		return
+	}
+	r.checkpoint = false
+	c.ckptDemanded = true
+	c.saveDemanded = c.saveDemanded || r.savepoint
+	c.do(Aborted{Epoch: r.epoch, Reason: reason, Waiting: r.missingActors()})
+}
+
+// stored fills in a state that was announced. One of an epoch that is committed, or of a lost actor, is
+// nobody's any more.
+func (c *Core) stored(m Stored) {
+	fill := func(hs []handed) bool {
+		for i := range hs {
+			if hs[i].actor == m.Actor && hs[i].epoch == m.Epoch && hs[i].state == nil {
+				hs[i].state = m.State
+				return true
+			}
+		}
+		return false
+	}
+	for _, rs := range [][]*round{c.flight, c.saving} {
+		for _, r := range rs {
+			if fill(r.states) {
+				r.pending--
+				return
+			}
+		}
+	}
+	fill(c.carried)
+}
+
+// awaitsState tells whether an actor has announced a state that is not here yet.
+func (c *Core) awaitsState(a ActorID, e Epoch) bool {
+	missing := func(h handed) bool { return h.actor == a && h.epoch == e && h.state == nil }
+	for _, rs := range [][]*round{c.flight, c.saving} {
+		for _, r := range rs {
+			if slices.ContainsFunc(r.states, missing) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(c.carried, missing)
 }
 
 func (c *Core) hold(m Hold) error {
@@ -331,8 +335,12 @@ func (c *Core) collect(m Collected) error {
 		}
 		r.waiting[m.Actor] = false
 		r.missing--
-		if m.State != nil {
-			r.states = append(r.states, handed{m.Actor, m.State})
+		switch {
+		case m.State != nil:
+			r.states = append(r.states, handed{m.Actor, m.Epoch, m.State})
+		case m.Pending:
+			r.states = append(r.states, handed{m.Actor, m.Epoch, nil})
+			r.pending++
 		}
 		c.completeRounds()
 		return nil
@@ -344,11 +352,14 @@ func (c *Core) completeRounds() {
 	for len(c.flight) > 0 && c.flight[0].missing == 0 {
 		r := c.flight[0]
 		c.flight = c.flight[1:]
-		c.completed = r.epoch
-		c.do(Complete{Epoch: r.epoch})
+		if r.epoch > c.completed {
+			c.completed = r.epoch
+			c.do(Complete{Epoch: r.epoch})
+		}
 		c.carried = append(c.carried, r.states...)
 		if r.checkpoint {
 			r.states, c.carried = c.carried, nil
+			r.countPending()
 			c.saving = append(c.saving, r)
 		}
 	}
@@ -374,28 +385,31 @@ func (c *Core) committed(m Committed, now time.Time) error {
 
 // advance issues every action that the state now allows.
 func (c *Core) advance(now time.Time) {
+	if c.cfg.CheckpointTimeout > 0 {
+		for _, r := range c.flight {
+			if r.checkpoint && !now.Before(r.started.Add(c.cfg.CheckpointTimeout)) {
+				c.demote(r, "timeout")
+			}
+		}
+	}
 	for c.wantBarrier(now) && len(c.flight) < c.cfg.MaxInFlight {
 		c.inject(now)
 	}
 	if c.failed && !now.Before(c.retryAt) {
 		c.failed = false
 	}
-	if !c.committing && !c.failed && len(c.saving) > 0 {
+	if n := c.ready(); !c.committing && !c.failed && n > 0 {
 		// A later completed checkpoint holds all that an earlier one does not, so all that wait are
 		// committed as the newest of them.
-		last := c.saving[len(c.saving)-1]
-		var all []handed
-		for _, r := range c.saving {
-			all = append(all, r.states...)
-		}
-		last.states = all
-		c.saving = append(c.saving[:0], last)
+		c.saving = c.saving[mergeRounds(c.saving[:n])-1:]
+		last := c.saving[0]
+		all := last.states
 		c.committing = true
 		states := make([]any, len(all))
 		for i, h := range all {
 			states[i] = h.state
 		}
-		c.do(Commit{Epoch: last.epoch, States: states})
+		c.do(Commit{Epoch: last.epoch, Savepoint: last.savepoint, States: states})
 	}
 	for ; c.heldAsked > 0 && !c.checkpointPending(); c.heldAsked-- {
 		c.do(Held{Durable: c.durable})
@@ -403,14 +417,47 @@ func (c *Core) advance(now time.Time) {
 	c.setTimer(c.nextTime(now))
 }
 
+// ready counts the checkpoints, from the oldest, that can be committed: all their states are here.
+func (c *Core) ready() int {
+	for i, r := range c.saving {
+		if r.pending > 0 {
+			return i
+		}
+	}
+	return len(c.saving)
+}
+
+// mergeRounds gives the last of rs the states of all, and returns their number.
+func mergeRounds(rs []*round) int {
+	last := rs[len(rs)-1]
+	var all []handed
+	for _, r := range rs {
+		all = append(all, r.states...)
+		last.savepoint = last.savepoint || r.savepoint
+	}
+	last.states = all
+	return len(rs)
+}
+
 func (c *Core) wantBarrier(now time.Time) bool {
 	switch {
-	case len(c.mutations) > 0, c.demanded > c.injected, c.ckptDemanded && c.holds == 0:
+	case len(c.mutations) > 0, c.demanded > c.injected, c.ckptDemanded && c.mayCheckpoint():
 		return true
 	case c.dirty && !now.Before(c.lastBarrier.Add(c.cfg.BarrierInterval)):
 		return true
 	}
 	return c.unsaved && !c.dirty && c.checkpointDue(now)
+}
+
+// mayCheckpoint: a checkpoint may be begun.
+func (c *Core) mayCheckpoint() bool {
+	n := 0
+	for _, r := range c.flight {
+		if r.checkpoint {
+			n++
+		}
+	}
+	return c.holds == 0 && n < c.cfg.MaxCheckpoints
 }
 
 // checkpointDue: the interval is over, and no earlier checkpoint is still on its way (a slow store
@@ -450,14 +497,20 @@ func (c *Core) checkpointPending() bool {
 
 func (c *Core) inject(now time.Time) {
 	var mut Mutate
+	var change *Mutate
 	if len(c.mutations) > 0 {
 		mut = c.mutations[0]
+		copied := mut // apart from mut, so that a barrier without a mutation allocates none
+		change = &copied
 		c.mutations = c.mutations[1:]
 	}
 	c.ckptDemanded = c.ckptDemanded || mut.Checkpoint
-	ckpt := c.holds == 0 && (c.ckptDemanded || c.unsaved && c.checkpointDue(now))
+	ckpt := c.mayCheckpoint() && (c.ckptDemanded || c.unsaved && c.checkpointDue(now))
 	c.injected++
-	r := &round{epoch: c.injected, checkpoint: ckpt, waiting: make(map[ActorID]bool, len(c.actors)), remove: mut.Remove}
+	r := &round{
+		epoch: c.injected, checkpoint: ckpt, savepoint: ckpt && c.saveDemanded, started: now,
+		waiting: make(map[ActorID]bool, len(c.actors)), remove: mut.Remove,
+	}
 	for _, a := range mut.Add {
 		if !c.lost[a] {
 			c.actors[a] = true
@@ -475,9 +528,9 @@ func (c *Core) inject(now time.Time) {
 	c.dirty = false
 	if ckpt {
 		c.lastCheckpoint = now
-		c.ckptDemanded, c.unsaved = false, false
+		c.ckptDemanded, c.saveDemanded, c.unsaved = false, false, false
 	}
-	c.do(Inject{Epoch: r.epoch, Checkpoint: ckpt, Mutation: mut.Mutation})
+	c.do(Inject{Epoch: r.epoch, Checkpoint: ckpt, Savepoint: r.savepoint, Mutation: mut.Mutation, Change: change})
 	c.completeRounds()
 }
 
@@ -501,6 +554,13 @@ func (c *Core) nextTime(now time.Time) time.Time {
 	}
 	if c.failed {
 		earlier(c.retryAt)
+	}
+	if c.cfg.CheckpointTimeout > 0 {
+		for _, r := range c.flight {
+			if r.checkpoint {
+				earlier(r.started.Add(c.cfg.CheckpointTimeout))
+			}
+		}
 	}
 	return t
 }

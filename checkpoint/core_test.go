@@ -151,6 +151,8 @@ func printAction(a Action, start time.Time) string {
 		return fmt.Sprintf("gone %v, completed with them %d", a.Actors, a.Completed)
 	case Held:
 		return fmt.Sprintf("held at %d", a.Durable)
+	case Aborted:
+		return fmt.Sprintf("aborted %d: %s, waiting for %v", a.Epoch, a.Reason, a.Waiting)
 	case SetTimer:
 		if a.At.IsZero() {
 			return "timer off"

@@ -29,8 +29,13 @@ type CheckpointInfo struct {
 	Txid RestoreTxid
 	// Parent is the checkpoint that the states are deltas to; 0 for none.
 	Parent Epoch
-	// States are what the actors handed over since Parent, oldest first. Empty in lists.
+	// States are what the actors handed over since Parent, oldest first. Left out in the lists that the
+	// store gives.
 	States []StateRef
+	// Actors are those that live after the barrier, by id: what a restore brings back.
+	Actors []Placement
+	// LastMutation is the newest mutation that is part of it.
+	LastMutation uint64
 }
 
 // Placement says where an actor lives that a mutation adds.
@@ -63,6 +68,8 @@ type (
 		Detail      string
 		Term        Term
 		Checkpoints []CheckpointInfo
+		// Txid is the newest attempt that the store knows of.
+		Txid RestoreTxid
 		// InProgress is the checkpoint that is being recorded for the term before, 0 for none. Its
 		// CheckpointRecorded goes to this coordinator.
 		InProgress Epoch
@@ -86,12 +93,32 @@ type (
 type (
 	// Reconcile says that the sender is the coordinator of Term, and asks a worker for a report.
 	Reconcile struct{ Term Term }
-	// RestoreTopologyState tells a worker to stop its actors and to bring them to a checkpoint (0: to
-	// their beginning).
+	// ListCheckpoints tells the store of a new attempt, and asks for the consistent checkpoints. From
+	// then on the store takes nothing of an older attempt.
+	ListCheckpoints struct {
+		Term Term
+		Txid RestoreTxid
+	}
+	// CheckpointList is the answer, newest first.
+	CheckpointList struct {
+		Term        Term
+		Txid        RestoreTxid
+		Status      Status
+		Detail      string
+		Checkpoints []CheckpointInfo
+	}
+	// RestoreTopologyState tells a worker to stop its actors and to bring those that are listed, by id, to a
+	// checkpoint. With Checkpoint 0 the worker brings those that it hosts to their beginning.
 	RestoreTopologyState struct {
 		Term       Term
 		Txid       RestoreTxid
 		Checkpoint Epoch
+		Actors     []Placement
+		// Base is the newest epoch that has been used: the first barrier is behind it. Not before
+		// Checkpoint.
+		Base Epoch
+		// LastMutation is the newest mutation that is part of the checkpoint.
+		LastMutation uint64
 	}
 	// RestoreTopologyStateResponse says how that went. It counts for the attempt Txid alone.
 	RestoreTopologyStateResponse struct {
@@ -101,8 +128,8 @@ type (
 		Checkpoint Epoch
 		Status     Status
 		Detail     string
-		// Actors are those that the worker hosts, by id.
-		Actors []ActorID
+		// Actors are those that the worker has restored, by id.
+		Actors []Placement
 	}
 	// GetInstanceState asks the store for the state of an actor at a checkpoint.
 	GetInstanceState struct {
@@ -224,7 +251,8 @@ type (
 		Location string
 	}
 	// InstanceStateStored tells the coordinator that an actor has passed the barrier of Epoch and that
-	// its state, if it handed one over, is inline or with the store.
+	// its state, if it handed one over, is inline or with the store; or, with Pending, that it is on its
+	// way to the store and another one of these will follow.
 	InstanceStateStored struct {
 		Worker     WorkerID
 		Generation Generation
@@ -233,6 +261,7 @@ type (
 		Attempt    AttemptID
 		Epoch      Epoch
 		State      *StateRef
+		Pending    bool
 	}
 	// EpochCompleted tells workers that every actor has passed the barrier of Epoch and all before it.
 	EpochCompleted struct {
@@ -248,6 +277,7 @@ type (
 	// CheckpointRecorded is the answer.
 	CheckpointRecorded struct {
 		Term   Term
+		Txid   RestoreTxid
 		Epoch  Epoch
 		Status Status
 		Detail string
@@ -310,6 +340,8 @@ type (
 		Attempt    AttemptID
 		State      ActorState
 		Detail     string
+		// Passed is the last barrier that it has passed.
+		Passed Epoch
 	}
 	// AckActorState acknowledges ends of executions: the worker may forget them.
 	AckActorState struct {
@@ -389,6 +421,8 @@ func (RegisterCoordinatorResponse) message()  {}
 func (RegisterWorker) message()               {}
 func (RegisterWorkerResponse) message()       {}
 func (Reconcile) message()                    {}
+func (ListCheckpoints) message()              {}
+func (CheckpointList) message()               {}
 func (RestoreTopologyState) message()         {}
 func (RestoreTopologyStateResponse) message() {}
 func (GetInstanceState) message()             {}

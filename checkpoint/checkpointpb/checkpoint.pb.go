@@ -352,6 +352,8 @@ type CheckpointInfo struct {
 	RestoreTxid   uint64                 `protobuf:"varint,3,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	Parent        uint64                 `protobuf:"varint,4,opt,name=parent,proto3" json:"parent,omitempty"`
 	States        []*State               `protobuf:"bytes,5,rep,name=states,proto3" json:"states,omitempty"`
+	Actors        []*Placement           `protobuf:"bytes,6,rep,name=actors,proto3" json:"actors,omitempty"`
+	LastMutation  uint64                 `protobuf:"varint,7,opt,name=last_mutation,json=lastMutation,proto3" json:"last_mutation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -419,6 +421,20 @@ func (x *CheckpointInfo) GetStates() []*State {
 		return x.States
 	}
 	return nil
+}
+
+func (x *CheckpointInfo) GetActors() []*Placement {
+	if x != nil {
+		return x.Actors
+	}
+	return nil
+}
+
+func (x *CheckpointInfo) GetLastMutation() uint64 {
+	if x != nil {
+		return x.LastMutation
+	}
+	return 0
 }
 
 // Checkpoints is the list that the store keeps: the newest first.
@@ -646,6 +662,7 @@ type RegisterCoordinatorResponse struct {
 	Term          uint64                 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`
 	Checkpoints   []*CheckpointInfo      `protobuf:"bytes,5,rep,name=checkpoints,proto3" json:"checkpoints,omitempty"`
 	InProgress    uint64                 `protobuf:"varint,6,opt,name=in_progress,json=inProgress,proto3" json:"in_progress,omitempty"`
+	RestoreTxid   uint64                 `protobuf:"varint,7,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -718,6 +735,13 @@ func (x *RegisterCoordinatorResponse) GetCheckpoints() []*CheckpointInfo {
 func (x *RegisterCoordinatorResponse) GetInProgress() uint64 {
 	if x != nil {
 		return x.InProgress
+	}
+	return 0
+}
+
+func (x *RegisterCoordinatorResponse) GetRestoreTxid() uint64 {
+	if x != nil {
+		return x.RestoreTxid
 	}
 	return 0
 }
@@ -894,18 +918,149 @@ func (x *Reconcile) GetTerm() uint64 {
 	return 0
 }
 
+type ListCheckpoints struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
+	RestoreTxid   uint64                 `protobuf:"varint,2,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCheckpoints) Reset() {
+	*x = ListCheckpoints{}
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCheckpoints) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCheckpoints) ProtoMessage() {}
+
+func (x *ListCheckpoints) ProtoReflect() protoreflect.Message {
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCheckpoints.ProtoReflect.Descriptor instead.
+func (*ListCheckpoints) Descriptor() ([]byte, []int) {
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListCheckpoints) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *ListCheckpoints) GetRestoreTxid() uint64 {
+	if x != nil {
+		return x.RestoreTxid
+	}
+	return 0
+}
+
+type CheckpointList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
+	RestoreTxid   uint64                 `protobuf:"varint,2,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
+	Status        Status                 `protobuf:"varint,3,opt,name=status,proto3,enum=weir.checkpoint.Status" json:"status,omitempty"`
+	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	Checkpoints   []*CheckpointInfo      `protobuf:"bytes,5,rep,name=checkpoints,proto3" json:"checkpoints,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckpointList) Reset() {
+	*x = CheckpointList{}
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckpointList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckpointList) ProtoMessage() {}
+
+func (x *CheckpointList) ProtoReflect() protoreflect.Message {
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckpointList.ProtoReflect.Descriptor instead.
+func (*CheckpointList) Descriptor() ([]byte, []int) {
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *CheckpointList) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *CheckpointList) GetRestoreTxid() uint64 {
+	if x != nil {
+		return x.RestoreTxid
+	}
+	return 0
+}
+
+func (x *CheckpointList) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_OK
+}
+
+func (x *CheckpointList) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *CheckpointList) GetCheckpoints() []*CheckpointInfo {
+	if x != nil {
+		return x.Checkpoints
+	}
+	return nil
+}
+
 type RestoreTopologyState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
 	RestoreTxid   uint64                 `protobuf:"varint,2,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	Checkpoint    uint64                 `protobuf:"varint,3,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
+	Actors        []*Placement           `protobuf:"bytes,4,rep,name=actors,proto3" json:"actors,omitempty"`
+	Base          uint64                 `protobuf:"varint,5,opt,name=base,proto3" json:"base,omitempty"`
+	LastMutation  uint64                 `protobuf:"varint,6,opt,name=last_mutation,json=lastMutation,proto3" json:"last_mutation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RestoreTopologyState) Reset() {
 	*x = RestoreTopologyState{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[10]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -917,7 +1072,7 @@ func (x *RestoreTopologyState) String() string {
 func (*RestoreTopologyState) ProtoMessage() {}
 
 func (x *RestoreTopologyState) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[10]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -930,7 +1085,7 @@ func (x *RestoreTopologyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreTopologyState.ProtoReflect.Descriptor instead.
 func (*RestoreTopologyState) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{10}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RestoreTopologyState) GetTerm() uint64 {
@@ -954,6 +1109,27 @@ func (x *RestoreTopologyState) GetCheckpoint() uint64 {
 	return 0
 }
 
+func (x *RestoreTopologyState) GetActors() []*Placement {
+	if x != nil {
+		return x.Actors
+	}
+	return nil
+}
+
+func (x *RestoreTopologyState) GetBase() uint64 {
+	if x != nil {
+		return x.Base
+	}
+	return 0
+}
+
+func (x *RestoreTopologyState) GetLastMutation() uint64 {
+	if x != nil {
+		return x.LastMutation
+	}
+	return 0
+}
+
 type RestoreTopologyStateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
@@ -962,14 +1138,14 @@ type RestoreTopologyStateResponse struct {
 	Checkpoint    uint64                 `protobuf:"varint,4,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
 	Status        Status                 `protobuf:"varint,5,opt,name=status,proto3,enum=weir.checkpoint.Status" json:"status,omitempty"`
 	Detail        string                 `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
-	Actors        []uint32               `protobuf:"varint,7,rep,packed,name=actors,proto3" json:"actors,omitempty"`
+	Actors        []*Placement           `protobuf:"bytes,7,rep,name=actors,proto3" json:"actors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RestoreTopologyStateResponse) Reset() {
 	*x = RestoreTopologyStateResponse{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[11]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1157,7 @@ func (x *RestoreTopologyStateResponse) String() string {
 func (*RestoreTopologyStateResponse) ProtoMessage() {}
 
 func (x *RestoreTopologyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[11]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1170,7 @@ func (x *RestoreTopologyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreTopologyStateResponse.ProtoReflect.Descriptor instead.
 func (*RestoreTopologyStateResponse) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{11}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RestoreTopologyStateResponse) GetWorker() string {
@@ -1039,7 +1215,7 @@ func (x *RestoreTopologyStateResponse) GetDetail() string {
 	return ""
 }
 
-func (x *RestoreTopologyStateResponse) GetActors() []uint32 {
+func (x *RestoreTopologyStateResponse) GetActors() []*Placement {
 	if x != nil {
 		return x.Actors
 	}
@@ -1059,7 +1235,7 @@ type GetInstanceState struct {
 
 func (x *GetInstanceState) Reset() {
 	*x = GetInstanceState{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[12]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1247,7 @@ func (x *GetInstanceState) String() string {
 func (*GetInstanceState) ProtoMessage() {}
 
 func (x *GetInstanceState) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[12]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1260,7 @@ func (x *GetInstanceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInstanceState.ProtoReflect.Descriptor instead.
 func (*GetInstanceState) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{12}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetInstanceState) GetWorker() string {
@@ -1137,7 +1313,7 @@ type GetInstanceStateResponse struct {
 
 func (x *GetInstanceStateResponse) Reset() {
 	*x = GetInstanceStateResponse{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[13]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1325,7 @@ func (x *GetInstanceStateResponse) String() string {
 func (*GetInstanceStateResponse) ProtoMessage() {}
 
 func (x *GetInstanceStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[13]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1338,7 @@ func (x *GetInstanceStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInstanceStateResponse.ProtoReflect.Descriptor instead.
 func (*GetInstanceStateResponse) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{13}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetInstanceStateResponse) GetWorker() string {
@@ -1228,7 +1404,7 @@ type RestoreInstanceState struct {
 
 func (x *RestoreInstanceState) Reset() {
 	*x = RestoreInstanceState{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[14]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1416,7 @@ func (x *RestoreInstanceState) String() string {
 func (*RestoreInstanceState) ProtoMessage() {}
 
 func (x *RestoreInstanceState) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[14]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1429,7 @@ func (x *RestoreInstanceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreInstanceState.ProtoReflect.Descriptor instead.
 func (*RestoreInstanceState) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{14}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RestoreInstanceState) GetActor() uint32 {
@@ -1310,7 +1486,7 @@ type RestoreInstanceStateResponse struct {
 
 func (x *RestoreInstanceStateResponse) Reset() {
 	*x = RestoreInstanceStateResponse{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[15]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1498,7 @@ func (x *RestoreInstanceStateResponse) String() string {
 func (*RestoreInstanceStateResponse) ProtoMessage() {}
 
 func (x *RestoreInstanceStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[15]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1511,7 @@ func (x *RestoreInstanceStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreInstanceStateResponse.ProtoReflect.Descriptor instead.
 func (*RestoreInstanceStateResponse) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{15}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RestoreInstanceStateResponse) GetActor() uint32 {
@@ -1377,7 +1553,7 @@ type StartProcessing struct {
 
 func (x *StartProcessing) Reset() {
 	*x = StartProcessing{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[16]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1389,7 +1565,7 @@ func (x *StartProcessing) String() string {
 func (*StartProcessing) ProtoMessage() {}
 
 func (x *StartProcessing) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[16]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1402,7 +1578,7 @@ func (x *StartProcessing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartProcessing.ProtoReflect.Descriptor instead.
 func (*StartProcessing) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{16}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StartProcessing) GetTerm() uint64 {
@@ -1436,7 +1612,7 @@ type StartInstanceProcessing struct {
 
 func (x *StartInstanceProcessing) Reset() {
 	*x = StartInstanceProcessing{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[17]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1448,7 +1624,7 @@ func (x *StartInstanceProcessing) String() string {
 func (*StartInstanceProcessing) ProtoMessage() {}
 
 func (x *StartInstanceProcessing) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[17]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1461,7 +1637,7 @@ func (x *StartInstanceProcessing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartInstanceProcessing.ProtoReflect.Descriptor instead.
 func (*StartInstanceProcessing) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{17}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StartInstanceProcessing) GetActor() uint32 {
@@ -1488,7 +1664,7 @@ type StopInstance struct {
 
 func (x *StopInstance) Reset() {
 	*x = StopInstance{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[18]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1676,7 @@ func (x *StopInstance) String() string {
 func (*StopInstance) ProtoMessage() {}
 
 func (x *StopInstance) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[18]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1689,7 @@ func (x *StopInstance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopInstance.ProtoReflect.Descriptor instead.
 func (*StopInstance) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{18}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StopInstance) GetActor() uint32 {
@@ -1542,7 +1718,7 @@ type InstanceEnded struct {
 
 func (x *InstanceEnded) Reset() {
 	*x = InstanceEnded{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[19]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1554,7 +1730,7 @@ func (x *InstanceEnded) String() string {
 func (*InstanceEnded) ProtoMessage() {}
 
 func (x *InstanceEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[19]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +1743,7 @@ func (x *InstanceEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceEnded.ProtoReflect.Descriptor instead.
 func (*InstanceEnded) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{19}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *InstanceEnded) GetActor() uint32 {
@@ -1614,7 +1790,7 @@ type StartCheckpoint struct {
 
 func (x *StartCheckpoint) Reset() {
 	*x = StartCheckpoint{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[20]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1626,7 +1802,7 @@ func (x *StartCheckpoint) String() string {
 func (*StartCheckpoint) ProtoMessage() {}
 
 func (x *StartCheckpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[20]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1639,7 +1815,7 @@ func (x *StartCheckpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartCheckpoint.ProtoReflect.Descriptor instead.
 func (*StartCheckpoint) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{20}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StartCheckpoint) GetTerm() uint64 {
@@ -1710,7 +1886,7 @@ type InitiateCheckpoint struct {
 
 func (x *InitiateCheckpoint) Reset() {
 	*x = InitiateCheckpoint{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[21]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1722,7 +1898,7 @@ func (x *InitiateCheckpoint) String() string {
 func (*InitiateCheckpoint) ProtoMessage() {}
 
 func (x *InitiateCheckpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[21]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1735,7 +1911,7 @@ func (x *InitiateCheckpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InitiateCheckpoint.ProtoReflect.Descriptor instead.
 func (*InitiateCheckpoint) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{21}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *InitiateCheckpoint) GetActors() []uint32 {
@@ -1780,7 +1956,7 @@ type DownstreamMarker struct {
 
 func (x *DownstreamMarker) Reset() {
 	*x = DownstreamMarker{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[22]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +1968,7 @@ func (x *DownstreamMarker) String() string {
 func (*DownstreamMarker) ProtoMessage() {}
 
 func (x *DownstreamMarker) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[22]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +1981,7 @@ func (x *DownstreamMarker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownstreamMarker.ProtoReflect.Descriptor instead.
 func (*DownstreamMarker) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{22}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DownstreamMarker) GetOrigin() uint32 {
@@ -1864,7 +2040,7 @@ type StoreInstanceState struct {
 
 func (x *StoreInstanceState) Reset() {
 	*x = StoreInstanceState{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[23]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1876,7 +2052,7 @@ func (x *StoreInstanceState) String() string {
 func (*StoreInstanceState) ProtoMessage() {}
 
 func (x *StoreInstanceState) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[23]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1889,7 +2065,7 @@ func (x *StoreInstanceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreInstanceState.ProtoReflect.Descriptor instead.
 func (*StoreInstanceState) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{23}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StoreInstanceState) GetActor() uint32 {
@@ -1946,7 +2122,7 @@ type SaveInstanceState struct {
 
 func (x *SaveInstanceState) Reset() {
 	*x = SaveInstanceState{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[24]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1958,7 +2134,7 @@ func (x *SaveInstanceState) String() string {
 func (*SaveInstanceState) ProtoMessage() {}
 
 func (x *SaveInstanceState) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[24]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1971,7 +2147,7 @@ func (x *SaveInstanceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveInstanceState.ProtoReflect.Descriptor instead.
 func (*SaveInstanceState) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{24}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SaveInstanceState) GetWorker() string {
@@ -2017,7 +2193,7 @@ type SaveInstanceStateResponse struct {
 
 func (x *SaveInstanceStateResponse) Reset() {
 	*x = SaveInstanceStateResponse{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[25]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2205,7 @@ func (x *SaveInstanceStateResponse) String() string {
 func (*SaveInstanceStateResponse) ProtoMessage() {}
 
 func (x *SaveInstanceStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[25]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2218,7 @@ func (x *SaveInstanceStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveInstanceStateResponse.ProtoReflect.Descriptor instead.
 func (*SaveInstanceStateResponse) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{25}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SaveInstanceStateResponse) GetWorker() string {
@@ -2103,13 +2279,14 @@ type InstanceStateStored struct {
 	Attempt       uint64                 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	Epoch         uint64                 `protobuf:"varint,6,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	State         *State                 `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
+	Pending       bool                   `protobuf:"varint,8,opt,name=pending,proto3" json:"pending,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InstanceStateStored) Reset() {
 	*x = InstanceStateStored{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[26]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2298,7 @@ func (x *InstanceStateStored) String() string {
 func (*InstanceStateStored) ProtoMessage() {}
 
 func (x *InstanceStateStored) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[26]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2311,7 @@ func (x *InstanceStateStored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceStateStored.ProtoReflect.Descriptor instead.
 func (*InstanceStateStored) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{26}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *InstanceStateStored) GetWorker() string {
@@ -2186,6 +2363,13 @@ func (x *InstanceStateStored) GetState() *State {
 	return nil
 }
 
+func (x *InstanceStateStored) GetPending() bool {
+	if x != nil {
+		return x.Pending
+	}
+	return false
+}
+
 type EpochCompleted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
@@ -2197,7 +2381,7 @@ type EpochCompleted struct {
 
 func (x *EpochCompleted) Reset() {
 	*x = EpochCompleted{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[27]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2209,7 +2393,7 @@ func (x *EpochCompleted) String() string {
 func (*EpochCompleted) ProtoMessage() {}
 
 func (x *EpochCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[27]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2222,7 +2406,7 @@ func (x *EpochCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EpochCompleted.ProtoReflect.Descriptor instead.
 func (*EpochCompleted) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{27}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EpochCompleted) GetTerm() uint64 {
@@ -2256,7 +2440,7 @@ type RecordCheckpoint struct {
 
 func (x *RecordCheckpoint) Reset() {
 	*x = RecordCheckpoint{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[28]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2268,7 +2452,7 @@ func (x *RecordCheckpoint) String() string {
 func (*RecordCheckpoint) ProtoMessage() {}
 
 func (x *RecordCheckpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[28]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2281,7 +2465,7 @@ func (x *RecordCheckpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordCheckpoint.ProtoReflect.Descriptor instead.
 func (*RecordCheckpoint) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{28}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RecordCheckpoint) GetTerm() uint64 {
@@ -2304,13 +2488,14 @@ type CheckpointRecorded struct {
 	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Status        Status                 `protobuf:"varint,3,opt,name=status,proto3,enum=weir.checkpoint.Status" json:"status,omitempty"`
 	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	RestoreTxid   uint64                 `protobuf:"varint,5,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckpointRecorded) Reset() {
 	*x = CheckpointRecorded{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[29]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2322,7 +2507,7 @@ func (x *CheckpointRecorded) String() string {
 func (*CheckpointRecorded) ProtoMessage() {}
 
 func (x *CheckpointRecorded) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[29]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2335,7 +2520,7 @@ func (x *CheckpointRecorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRecorded.ProtoReflect.Descriptor instead.
 func (*CheckpointRecorded) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{29}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CheckpointRecorded) GetTerm() uint64 {
@@ -2366,6 +2551,13 @@ func (x *CheckpointRecorded) GetDetail() string {
 	return ""
 }
 
+func (x *CheckpointRecorded) GetRestoreTxid() uint64 {
+	if x != nil {
+		return x.RestoreTxid
+	}
+	return 0
+}
+
 type CheckpointSaved struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
@@ -2377,7 +2569,7 @@ type CheckpointSaved struct {
 
 func (x *CheckpointSaved) Reset() {
 	*x = CheckpointSaved{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[30]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +2581,7 @@ func (x *CheckpointSaved) String() string {
 func (*CheckpointSaved) ProtoMessage() {}
 
 func (x *CheckpointSaved) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[30]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +2594,7 @@ func (x *CheckpointSaved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointSaved.ProtoReflect.Descriptor instead.
 func (*CheckpointSaved) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{30}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CheckpointSaved) GetTerm() uint64 {
@@ -2436,7 +2628,7 @@ type InstanceCheckpointSaved struct {
 
 func (x *InstanceCheckpointSaved) Reset() {
 	*x = InstanceCheckpointSaved{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[31]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2448,7 +2640,7 @@ func (x *InstanceCheckpointSaved) String() string {
 func (*InstanceCheckpointSaved) ProtoMessage() {}
 
 func (x *InstanceCheckpointSaved) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[31]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2461,7 +2653,7 @@ func (x *InstanceCheckpointSaved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceCheckpointSaved.ProtoReflect.Descriptor instead.
 func (*InstanceCheckpointSaved) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{31}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *InstanceCheckpointSaved) GetActors() []uint32 {
@@ -2490,7 +2682,7 @@ type CheckpointAborted struct {
 
 func (x *CheckpointAborted) Reset() {
 	*x = CheckpointAborted{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[32]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2502,7 +2694,7 @@ func (x *CheckpointAborted) String() string {
 func (*CheckpointAborted) ProtoMessage() {}
 
 func (x *CheckpointAborted) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[32]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2515,7 +2707,7 @@ func (x *CheckpointAborted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointAborted.ProtoReflect.Descriptor instead.
 func (*CheckpointAborted) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{32}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CheckpointAborted) GetTerm() uint64 {
@@ -2560,7 +2752,7 @@ type Clean struct {
 
 func (x *Clean) Reset() {
 	*x = Clean{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[33]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2572,7 +2764,7 @@ func (x *Clean) String() string {
 func (*Clean) ProtoMessage() {}
 
 func (x *Clean) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[33]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2585,7 +2777,7 @@ func (x *Clean) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clean.ProtoReflect.Descriptor instead.
 func (*Clean) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{33}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Clean) GetTerm() uint64 {
@@ -2648,7 +2840,7 @@ type CleanResponse struct {
 
 func (x *CleanResponse) Reset() {
 	*x = CleanResponse{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[34]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2660,7 +2852,7 @@ func (x *CleanResponse) String() string {
 func (*CleanResponse) ProtoMessage() {}
 
 func (x *CleanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[34]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2673,7 +2865,7 @@ func (x *CleanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanResponse.ProtoReflect.Descriptor instead.
 func (*CleanResponse) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{34}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CleanResponse) GetTerm() uint64 {
@@ -2716,7 +2908,7 @@ type ResetTopologyState struct {
 
 func (x *ResetTopologyState) Reset() {
 	*x = ResetTopologyState{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[35]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2728,7 +2920,7 @@ func (x *ResetTopologyState) String() string {
 func (*ResetTopologyState) ProtoMessage() {}
 
 func (x *ResetTopologyState) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[35]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2741,7 +2933,7 @@ func (x *ResetTopologyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetTopologyState.ProtoReflect.Descriptor instead.
 func (*ResetTopologyState) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{35}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ResetTopologyState) GetDeadWorker() string {
@@ -2781,13 +2973,14 @@ type UpdateActorState struct {
 	Attempt       uint64                 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	State         ActorState             `protobuf:"varint,6,opt,name=state,proto3,enum=weir.checkpoint.ActorState" json:"state,omitempty"`
 	Detail        string                 `protobuf:"bytes,7,opt,name=detail,proto3" json:"detail,omitempty"`
+	Passed        uint64                 `protobuf:"varint,8,opt,name=passed,proto3" json:"passed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateActorState) Reset() {
 	*x = UpdateActorState{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[36]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2799,7 +2992,7 @@ func (x *UpdateActorState) String() string {
 func (*UpdateActorState) ProtoMessage() {}
 
 func (x *UpdateActorState) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[36]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2812,7 +3005,7 @@ func (x *UpdateActorState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateActorState.ProtoReflect.Descriptor instead.
 func (*UpdateActorState) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{36}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *UpdateActorState) GetWorker() string {
@@ -2864,6 +3057,13 @@ func (x *UpdateActorState) GetDetail() string {
 	return ""
 }
 
+func (x *UpdateActorState) GetPassed() uint64 {
+	if x != nil {
+		return x.Passed
+	}
+	return 0
+}
+
 type AckActorState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
@@ -2874,7 +3074,7 @@ type AckActorState struct {
 
 func (x *AckActorState) Reset() {
 	*x = AckActorState{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[37]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2886,7 +3086,7 @@ func (x *AckActorState) String() string {
 func (*AckActorState) ProtoMessage() {}
 
 func (x *AckActorState) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[37]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2899,7 +3099,7 @@ func (x *AckActorState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AckActorState.ProtoReflect.Descriptor instead.
 func (*AckActorState) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{37}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AckActorState) GetTerm() uint64 {
@@ -2926,7 +3126,7 @@ type ForgetActors struct {
 
 func (x *ForgetActors) Reset() {
 	*x = ForgetActors{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[38]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2938,7 +3138,7 @@ func (x *ForgetActors) String() string {
 func (*ForgetActors) ProtoMessage() {}
 
 func (x *ForgetActors) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[38]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2951,7 +3151,7 @@ func (x *ForgetActors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetActors.ProtoReflect.Descriptor instead.
 func (*ForgetActors) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{38}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ForgetActors) GetTerm() uint64 {
@@ -2982,7 +3182,7 @@ type RoundReport struct {
 
 func (x *RoundReport) Reset() {
 	*x = RoundReport{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[39]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2994,7 +3194,7 @@ func (x *RoundReport) String() string {
 func (*RoundReport) ProtoMessage() {}
 
 func (x *RoundReport) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[39]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3007,7 +3207,7 @@ func (x *RoundReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReport.ProtoReflect.Descriptor instead.
 func (*RoundReport) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{39}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RoundReport) GetEpoch() uint64 {
@@ -3074,7 +3274,7 @@ type ActorReport struct {
 
 func (x *ActorReport) Reset() {
 	*x = ActorReport{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[40]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3086,7 +3286,7 @@ func (x *ActorReport) String() string {
 func (*ActorReport) ProtoMessage() {}
 
 func (x *ActorReport) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[40]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3099,7 +3299,7 @@ func (x *ActorReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActorReport.ProtoReflect.Descriptor instead.
 func (*ActorReport) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{40}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ActorReport) GetActor() uint32 {
@@ -3214,7 +3414,7 @@ type WorkerReport struct {
 
 func (x *WorkerReport) Reset() {
 	*x = WorkerReport{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[41]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3226,7 +3426,7 @@ func (x *WorkerReport) String() string {
 func (*WorkerReport) ProtoMessage() {}
 
 func (x *WorkerReport) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[41]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3239,7 +3439,7 @@ func (x *WorkerReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerReport.ProtoReflect.Descriptor instead.
 func (*WorkerReport) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{41}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *WorkerReport) GetTerm() uint64 {
@@ -3344,7 +3544,7 @@ type RetryLater struct {
 
 func (x *RetryLater) Reset() {
 	*x = RetryLater{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[42]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +3556,7 @@ func (x *RetryLater) String() string {
 func (*RetryLater) ProtoMessage() {}
 
 func (x *RetryLater) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[42]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +3569,7 @@ func (x *RetryLater) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryLater.ProtoReflect.Descriptor instead.
 func (*RetryLater) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{42}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RetryLater) GetTerm() uint64 {
@@ -3394,7 +3594,7 @@ type InputArrived struct {
 
 func (x *InputArrived) Reset() {
 	*x = InputArrived{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[43]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3406,7 +3606,7 @@ func (x *InputArrived) String() string {
 func (*InputArrived) ProtoMessage() {}
 
 func (x *InputArrived) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[43]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3419,7 +3619,7 @@ func (x *InputArrived) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputArrived.ProtoReflect.Descriptor instead.
 func (*InputArrived) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{43}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{45}
 }
 
 type Demand struct {
@@ -3431,7 +3631,7 @@ type Demand struct {
 
 func (x *Demand) Reset() {
 	*x = Demand{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[44]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3443,7 +3643,7 @@ func (x *Demand) String() string {
 func (*Demand) ProtoMessage() {}
 
 func (x *Demand) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[44]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3456,7 +3656,7 @@ func (x *Demand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Demand.ProtoReflect.Descriptor instead.
 func (*Demand) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{44}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Demand) GetEpoch() uint64 {
@@ -3469,13 +3669,14 @@ func (x *Demand) GetEpoch() uint64 {
 type CheckpointDemand struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Savepoint     bool                   `protobuf:"varint,2,opt,name=savepoint,proto3" json:"savepoint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckpointDemand) Reset() {
 	*x = CheckpointDemand{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[45]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3688,7 @@ func (x *CheckpointDemand) String() string {
 func (*CheckpointDemand) ProtoMessage() {}
 
 func (x *CheckpointDemand) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[45]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3500,7 +3701,7 @@ func (x *CheckpointDemand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointDemand.ProtoReflect.Descriptor instead.
 func (*CheckpointDemand) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{45}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CheckpointDemand) GetEpoch() uint64 {
@@ -3510,6 +3711,13 @@ func (x *CheckpointDemand) GetEpoch() uint64 {
 	return 0
 }
 
+func (x *CheckpointDemand) GetSavepoint() bool {
+	if x != nil {
+		return x.Savepoint
+	}
+	return false
+}
+
 type Mutate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3517,13 +3725,14 @@ type Mutate struct {
 	Add           []*Placement           `protobuf:"bytes,3,rep,name=add,proto3" json:"add,omitempty"`
 	Remove        []uint32               `protobuf:"varint,4,rep,packed,name=remove,proto3" json:"remove,omitempty"`
 	Checkpoint    bool                   `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
+	Version       uint64                 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Mutate) Reset() {
 	*x = Mutate{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[46]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3535,7 +3744,7 @@ func (x *Mutate) String() string {
 func (*Mutate) ProtoMessage() {}
 
 func (x *Mutate) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[46]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3548,7 +3757,7 @@ func (x *Mutate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mutate.ProtoReflect.Descriptor instead.
 func (*Mutate) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{46}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Mutate) GetId() uint64 {
@@ -3586,6 +3795,13 @@ func (x *Mutate) GetCheckpoint() bool {
 	return false
 }
 
+func (x *Mutate) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
 type Abort struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
@@ -3596,7 +3812,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[47]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3608,7 +3824,7 @@ func (x *Abort) String() string {
 func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[47]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3621,7 +3837,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{47}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Abort) GetEpoch() uint64 {
@@ -3641,13 +3857,14 @@ func (x *Abort) GetReason() string {
 type Lost struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Actors        []uint32               `protobuf:"varint,1,rep,packed,name=actors,proto3" json:"actors,omitempty"`
+	Version       uint64                 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[48]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3659,7 +3876,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[48]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3672,7 +3889,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{48}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Lost) GetActors() []uint32 {
@@ -3680,6 +3897,13 @@ func (x *Lost) GetActors() []uint32 {
 		return x.Actors
 	}
 	return nil
+}
+
+func (x *Lost) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
 }
 
 type Hold struct {
@@ -3691,7 +3915,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[49]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3703,7 +3927,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[49]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3716,7 +3940,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{49}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Hold) GetOn() bool {
@@ -3774,6 +3998,8 @@ type Envelope struct {
 	//	*Envelope_Abort
 	//	*Envelope_Lost
 	//	*Envelope_Hold
+	//	*Envelope_ListCheckpoints
+	//	*Envelope_CheckpointList
 	Message       isEnvelope_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3781,7 +4007,7 @@ type Envelope struct {
 
 func (x *Envelope) Reset() {
 	*x = Envelope{}
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[50]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3793,7 +4019,7 @@ func (x *Envelope) String() string {
 func (*Envelope) ProtoMessage() {}
 
 func (x *Envelope) ProtoReflect() protoreflect.Message {
-	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[50]
+	mi := &file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3806,7 +4032,7 @@ func (x *Envelope) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Envelope.ProtoReflect.Descriptor instead.
 func (*Envelope) Descriptor() ([]byte, []int) {
-	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{50}
+	return file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Envelope) GetMessage() isEnvelope_Message {
@@ -4203,6 +4429,24 @@ func (x *Envelope) GetHold() *Hold {
 	return nil
 }
 
+func (x *Envelope) GetListCheckpoints() *ListCheckpoints {
+	if x != nil {
+		if x, ok := x.Message.(*Envelope_ListCheckpoints); ok {
+			return x.ListCheckpoints
+		}
+	}
+	return nil
+}
+
+func (x *Envelope) GetCheckpointList() *CheckpointList {
+	if x != nil {
+		if x, ok := x.Message.(*Envelope_CheckpointList); ok {
+			return x.CheckpointList
+		}
+	}
+	return nil
+}
+
 type isEnvelope_Message interface {
 	isEnvelope_Message()
 }
@@ -4379,6 +4623,14 @@ type Envelope_Hold struct {
 	Hold *Hold `protobuf:"bytes,43,opt,name=hold,proto3,oneof"`
 }
 
+type Envelope_ListCheckpoints struct {
+	ListCheckpoints *ListCheckpoints `protobuf:"bytes,44,opt,name=list_checkpoints,json=listCheckpoints,proto3,oneof"`
+}
+
+type Envelope_CheckpointList struct {
+	CheckpointList *CheckpointList `protobuf:"bytes,45,opt,name=checkpoint_list,json=checkpointList,proto3,oneof"`
+}
+
 func (*Envelope_RegisterCoordinator) isEnvelope_Message() {}
 
 func (*Envelope_RegisterCoordinatorResponse) isEnvelope_Message() {}
@@ -4465,6 +4717,10 @@ func (*Envelope_Lost) isEnvelope_Message() {}
 
 func (*Envelope_Hold) isEnvelope_Message() {}
 
+func (*Envelope_ListCheckpoints) isEnvelope_Message() {}
+
+func (*Envelope_CheckpointList) isEnvelope_Message() {}
+
 var File_checkpoint_checkpointpb_checkpoint_proto protoreflect.FileDescriptor
 
 const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
@@ -4476,13 +4732,15 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x04full\x18\x03 \x01(\bR\x04full\x12\x18\n" +
 	"\x06inline\x18\x04 \x01(\fH\x00R\x06inline\x12\x1c\n" +
 	"\blocation\x18\x05 \x01(\tH\x00R\blocationB\a\n" +
-	"\x05place\"\xbc\x01\n" +
+	"\x05place\"\x95\x02\n" +
 	"\x0eCheckpointInfo\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12)\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x15.weir.checkpoint.KindR\x04kind\x12!\n" +
 	"\frestore_txid\x18\x03 \x01(\x04R\vrestoreTxid\x12\x16\n" +
 	"\x06parent\x18\x04 \x01(\x04R\x06parent\x12.\n" +
-	"\x06states\x18\x05 \x03(\v2\x16.weir.checkpoint.StateR\x06states\"P\n" +
+	"\x06states\x18\x05 \x03(\v2\x16.weir.checkpoint.StateR\x06states\x122\n" +
+	"\x06actors\x18\x06 \x03(\v2\x1a.weir.checkpoint.PlacementR\x06actors\x12#\n" +
+	"\rlast_mutation\x18\a \x01(\x04R\flastMutation\"P\n" +
 	"\vCheckpoints\x12A\n" +
 	"\vcheckpoints\x18\x01 \x03(\v2\x1f.weir.checkpoint.CheckpointInfoR\vcheckpoints\"Q\n" +
 	"\tPlacement\x12\x14\n" +
@@ -4497,7 +4755,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\x12\x10\n" +
 	"\x03seq\x18\x04 \x01(\x04R\x03seq\"7\n" +
 	"\x13RegisterCoordinator\x12 \n" +
-	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\"\x80\x02\n" +
+	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\"\xa3\x02\n" +
 	"\x1bRegisterCoordinatorResponse\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12/\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x17.weir.checkpoint.StatusR\x06status\x12\x16\n" +
@@ -4505,7 +4763,8 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x04term\x18\x04 \x01(\x04R\x04term\x12A\n" +
 	"\vcheckpoints\x18\x05 \x03(\v2\x1f.weir.checkpoint.CheckpointInfoR\vcheckpoints\x12\x1f\n" +
 	"\vin_progress\x18\x06 \x01(\x04R\n" +
-	"inProgress\"J\n" +
+	"inProgress\x12!\n" +
+	"\frestore_txid\x18\a \x01(\x04R\vrestoreTxid\"J\n" +
 	"\x0eRegisterWorker\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\"\xbb\x01\n" +
@@ -4518,13 +4777,25 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"generation\x18\x05 \x01(\rR\n" +
 	"generation\"\x1f\n" +
 	"\tReconcile\x12\x12\n" +
-	"\x04term\x18\x01 \x01(\x04R\x04term\"m\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\"H\n" +
+	"\x0fListCheckpoints\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\x12!\n" +
+	"\frestore_txid\x18\x02 \x01(\x04R\vrestoreTxid\"\xd3\x01\n" +
+	"\x0eCheckpointList\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\x12!\n" +
+	"\frestore_txid\x18\x02 \x01(\x04R\vrestoreTxid\x12/\n" +
+	"\x06status\x18\x03 \x01(\x0e2\x17.weir.checkpoint.StatusR\x06status\x12\x16\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12A\n" +
+	"\vcheckpoints\x18\x05 \x03(\v2\x1f.weir.checkpoint.CheckpointInfoR\vcheckpoints\"\xda\x01\n" +
 	"\x14RestoreTopologyState\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12!\n" +
 	"\frestore_txid\x18\x02 \x01(\x04R\vrestoreTxid\x12\x1e\n" +
 	"\n" +
 	"checkpoint\x18\x03 \x01(\x04R\n" +
-	"checkpoint\"\xfa\x01\n" +
+	"checkpoint\x122\n" +
+	"\x06actors\x18\x04 \x03(\v2\x1a.weir.checkpoint.PlacementR\x06actors\x12\x12\n" +
+	"\x04base\x18\x05 \x01(\x04R\x04base\x12#\n" +
+	"\rlast_mutation\x18\x06 \x01(\x04R\flastMutation\"\x96\x02\n" +
 	"\x1cRestoreTopologyStateResponse\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
@@ -4535,8 +4806,8 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"checkpoint\x18\x04 \x01(\x04R\n" +
 	"checkpoint\x12/\n" +
 	"\x06status\x18\x05 \x01(\x0e2\x17.weir.checkpoint.StatusR\x06status\x12\x16\n" +
-	"\x06detail\x18\x06 \x01(\tR\x06detail\x12\x16\n" +
-	"\x06actors\x18\a \x03(\rR\x06actors\"\xa3\x01\n" +
+	"\x06detail\x18\x06 \x01(\tR\x06detail\x122\n" +
+	"\x06actors\x18\a \x03(\v2\x1a.weir.checkpoint.PlacementR\x06actors\"\xa3\x01\n" +
 	"\x10GetInstanceState\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
@@ -4633,7 +4904,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x05epoch\x18\x04 \x01(\x04R\x05epoch\x12/\n" +
 	"\x06status\x18\x05 \x01(\x0e2\x17.weir.checkpoint.StatusR\x06status\x12\x16\n" +
 	"\x06detail\x18\x06 \x01(\tR\x06detail\x12\x1a\n" +
-	"\blocation\x18\a \x01(\tR\blocation\"\xe4\x01\n" +
+	"\blocation\x18\a \x01(\tR\blocation\"\xfe\x01\n" +
 	"\x13InstanceStateStored\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
@@ -4643,7 +4914,8 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x05actor\x18\x04 \x01(\rR\x05actor\x12\x18\n" +
 	"\aattempt\x18\x05 \x01(\x04R\aattempt\x12\x14\n" +
 	"\x05epoch\x18\x06 \x01(\x04R\x05epoch\x12,\n" +
-	"\x05state\x18\a \x01(\v2\x16.weir.checkpoint.StateR\x05state\"]\n" +
+	"\x05state\x18\a \x01(\v2\x16.weir.checkpoint.StateR\x05state\x12\x18\n" +
+	"\apending\x18\b \x01(\bR\apending\"]\n" +
 	"\x0eEpochCompleted\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12!\n" +
 	"\frestore_txid\x18\x02 \x01(\x04R\vrestoreTxid\x12\x14\n" +
@@ -4652,12 +4924,13 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12?\n" +
 	"\n" +
 	"checkpoint\x18\x02 \x01(\v2\x1f.weir.checkpoint.CheckpointInfoR\n" +
-	"checkpoint\"\x87\x01\n" +
+	"checkpoint\"\xaa\x01\n" +
 	"\x12CheckpointRecorded\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12/\n" +
 	"\x06status\x18\x03 \x01(\x0e2\x17.weir.checkpoint.StatusR\x06status\x12\x16\n" +
-	"\x06detail\x18\x04 \x01(\tR\x06detail\"^\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12!\n" +
+	"\frestore_txid\x18\x05 \x01(\x04R\vrestoreTxid\"^\n" +
 	"\x0fCheckpointSaved\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12!\n" +
 	"\frestore_txid\x18\x02 \x01(\x04R\vrestoreTxid\x12\x14\n" +
@@ -4686,7 +4959,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\n" +
 	"dead_actor\x18\x02 \x01(\rR\tdeadActor\x12!\n" +
 	"\frestore_txid\x18\x03 \x01(\x04R\vrestoreTxid\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xe8\x01\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x80\x02\n" +
 	"\x10UpdateActorState\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
@@ -4696,7 +4969,8 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x05actor\x18\x04 \x01(\rR\x05actor\x12\x18\n" +
 	"\aattempt\x18\x05 \x01(\x04R\aattempt\x121\n" +
 	"\x05state\x18\x06 \x01(\x0e2\x1b.weir.checkpoint.ActorStateR\x05state\x12\x16\n" +
-	"\x06detail\x18\a \x01(\tR\x06detail\"?\n" +
+	"\x06detail\x18\a \x01(\tR\x06detail\x12\x16\n" +
+	"\x06passed\x18\b \x01(\x04R\x06passed\"?\n" +
 	"\rAckActorState\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x1a\n" +
 	"\battempts\x18\x02 \x03(\x04R\battempts\":\n" +
@@ -4751,9 +5025,10 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\"\x0e\n" +
 	"\fInputArrived\"\x1e\n" +
 	"\x06Demand\x12\x14\n" +
-	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\"(\n" +
+	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\"F\n" +
 	"\x10CheckpointDemand\x12\x14\n" +
-	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\"\x9a\x01\n" +
+	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x1c\n" +
+	"\tsavepoint\x18\x02 \x01(\bR\tsavepoint\"\xb4\x01\n" +
 	"\x06Mutate\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1a\n" +
 	"\bmutation\x18\x02 \x01(\fR\bmutation\x12,\n" +
@@ -4761,14 +5036,16 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x06remove\x18\x04 \x03(\rR\x06remove\x12\x1e\n" +
 	"\n" +
 	"checkpoint\x18\x05 \x01(\bR\n" +
-	"checkpoint\"5\n" +
+	"checkpoint\x12\x18\n" +
+	"\aversion\x18\x06 \x01(\x04R\aversion\"5\n" +
 	"\x05Abort\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x1e\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"8\n" +
 	"\x04Lost\x12\x16\n" +
-	"\x06actors\x18\x01 \x03(\rR\x06actors\"\x16\n" +
+	"\x06actors\x18\x01 \x03(\rR\x06actors\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x04R\aversion\"\x16\n" +
 	"\x04Hold\x12\x0e\n" +
-	"\x02on\x18\x01 \x01(\bR\x02on\"\xbc\x1b\n" +
+	"\x02on\x18\x01 \x01(\bR\x02on\"\xd7\x1c\n" +
 	"\bEnvelope\x12Y\n" +
 	"\x14register_coordinator\x18\x01 \x01(\v2$.weir.checkpoint.RegisterCoordinatorH\x00R\x13registerCoordinator\x12r\n" +
 	"\x1dregister_coordinator_response\x18\x02 \x01(\v2,.weir.checkpoint.RegisterCoordinatorResponseH\x00R\x1bregisterCoordinatorResponse\x12J\n" +
@@ -4814,7 +5091,9 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x06mutate\x18( \x01(\v2\x17.weir.checkpoint.MutateH\x00R\x06mutate\x12.\n" +
 	"\x05abort\x18) \x01(\v2\x16.weir.checkpoint.AbortH\x00R\x05abort\x12+\n" +
 	"\x04lost\x18* \x01(\v2\x15.weir.checkpoint.LostH\x00R\x04lost\x12+\n" +
-	"\x04hold\x18+ \x01(\v2\x15.weir.checkpoint.HoldH\x00R\x04holdB\t\n" +
+	"\x04hold\x18+ \x01(\v2\x15.weir.checkpoint.HoldH\x00R\x04hold\x12M\n" +
+	"\x10list_checkpoints\x18, \x01(\v2 .weir.checkpoint.ListCheckpointsH\x00R\x0flistCheckpoints\x12J\n" +
+	"\x0fcheckpoint_list\x18- \x01(\v2\x1f.weir.checkpoint.CheckpointListH\x00R\x0echeckpointListB\t\n" +
 	"\amessage*?\n" +
 	"\x04Kind\x12\x0e\n" +
 	"\n" +
@@ -4854,7 +5133,7 @@ func file_checkpoint_checkpointpb_checkpoint_proto_rawDescGZIP() []byte {
 }
 
 var file_checkpoint_checkpointpb_checkpoint_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_checkpoint_checkpointpb_checkpoint_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_checkpoint_checkpointpb_checkpoint_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_checkpoint_checkpointpb_checkpoint_proto_goTypes = []any{
 	(Kind)(0),                            // 0: weir.checkpoint.Kind
 	(ActorState)(0),                      // 1: weir.checkpoint.ActorState
@@ -4870,133 +5149,142 @@ var file_checkpoint_checkpointpb_checkpoint_proto_goTypes = []any{
 	(*RegisterWorker)(nil),               // 11: weir.checkpoint.RegisterWorker
 	(*RegisterWorkerResponse)(nil),       // 12: weir.checkpoint.RegisterWorkerResponse
 	(*Reconcile)(nil),                    // 13: weir.checkpoint.Reconcile
-	(*RestoreTopologyState)(nil),         // 14: weir.checkpoint.RestoreTopologyState
-	(*RestoreTopologyStateResponse)(nil), // 15: weir.checkpoint.RestoreTopologyStateResponse
-	(*GetInstanceState)(nil),             // 16: weir.checkpoint.GetInstanceState
-	(*GetInstanceStateResponse)(nil),     // 17: weir.checkpoint.GetInstanceStateResponse
-	(*RestoreInstanceState)(nil),         // 18: weir.checkpoint.RestoreInstanceState
-	(*RestoreInstanceStateResponse)(nil), // 19: weir.checkpoint.RestoreInstanceStateResponse
-	(*StartProcessing)(nil),              // 20: weir.checkpoint.StartProcessing
-	(*StartInstanceProcessing)(nil),      // 21: weir.checkpoint.StartInstanceProcessing
-	(*StopInstance)(nil),                 // 22: weir.checkpoint.StopInstance
-	(*InstanceEnded)(nil),                // 23: weir.checkpoint.InstanceEnded
-	(*StartCheckpoint)(nil),              // 24: weir.checkpoint.StartCheckpoint
-	(*InitiateCheckpoint)(nil),           // 25: weir.checkpoint.InitiateCheckpoint
-	(*DownstreamMarker)(nil),             // 26: weir.checkpoint.DownstreamMarker
-	(*StoreInstanceState)(nil),           // 27: weir.checkpoint.StoreInstanceState
-	(*SaveInstanceState)(nil),            // 28: weir.checkpoint.SaveInstanceState
-	(*SaveInstanceStateResponse)(nil),    // 29: weir.checkpoint.SaveInstanceStateResponse
-	(*InstanceStateStored)(nil),          // 30: weir.checkpoint.InstanceStateStored
-	(*EpochCompleted)(nil),               // 31: weir.checkpoint.EpochCompleted
-	(*RecordCheckpoint)(nil),             // 32: weir.checkpoint.RecordCheckpoint
-	(*CheckpointRecorded)(nil),           // 33: weir.checkpoint.CheckpointRecorded
-	(*CheckpointSaved)(nil),              // 34: weir.checkpoint.CheckpointSaved
-	(*InstanceCheckpointSaved)(nil),      // 35: weir.checkpoint.InstanceCheckpointSaved
-	(*CheckpointAborted)(nil),            // 36: weir.checkpoint.CheckpointAborted
-	(*Clean)(nil),                        // 37: weir.checkpoint.Clean
-	(*CleanResponse)(nil),                // 38: weir.checkpoint.CleanResponse
-	(*ResetTopologyState)(nil),           // 39: weir.checkpoint.ResetTopologyState
-	(*UpdateActorState)(nil),             // 40: weir.checkpoint.UpdateActorState
-	(*AckActorState)(nil),                // 41: weir.checkpoint.AckActorState
-	(*ForgetActors)(nil),                 // 42: weir.checkpoint.ForgetActors
-	(*RoundReport)(nil),                  // 43: weir.checkpoint.RoundReport
-	(*ActorReport)(nil),                  // 44: weir.checkpoint.ActorReport
-	(*WorkerReport)(nil),                 // 45: weir.checkpoint.WorkerReport
-	(*RetryLater)(nil),                   // 46: weir.checkpoint.RetryLater
-	(*InputArrived)(nil),                 // 47: weir.checkpoint.InputArrived
-	(*Demand)(nil),                       // 48: weir.checkpoint.Demand
-	(*CheckpointDemand)(nil),             // 49: weir.checkpoint.CheckpointDemand
-	(*Mutate)(nil),                       // 50: weir.checkpoint.Mutate
-	(*Abort)(nil),                        // 51: weir.checkpoint.Abort
-	(*Lost)(nil),                         // 52: weir.checkpoint.Lost
-	(*Hold)(nil),                         // 53: weir.checkpoint.Hold
-	(*Envelope)(nil),                     // 54: weir.checkpoint.Envelope
+	(*ListCheckpoints)(nil),              // 14: weir.checkpoint.ListCheckpoints
+	(*CheckpointList)(nil),               // 15: weir.checkpoint.CheckpointList
+	(*RestoreTopologyState)(nil),         // 16: weir.checkpoint.RestoreTopologyState
+	(*RestoreTopologyStateResponse)(nil), // 17: weir.checkpoint.RestoreTopologyStateResponse
+	(*GetInstanceState)(nil),             // 18: weir.checkpoint.GetInstanceState
+	(*GetInstanceStateResponse)(nil),     // 19: weir.checkpoint.GetInstanceStateResponse
+	(*RestoreInstanceState)(nil),         // 20: weir.checkpoint.RestoreInstanceState
+	(*RestoreInstanceStateResponse)(nil), // 21: weir.checkpoint.RestoreInstanceStateResponse
+	(*StartProcessing)(nil),              // 22: weir.checkpoint.StartProcessing
+	(*StartInstanceProcessing)(nil),      // 23: weir.checkpoint.StartInstanceProcessing
+	(*StopInstance)(nil),                 // 24: weir.checkpoint.StopInstance
+	(*InstanceEnded)(nil),                // 25: weir.checkpoint.InstanceEnded
+	(*StartCheckpoint)(nil),              // 26: weir.checkpoint.StartCheckpoint
+	(*InitiateCheckpoint)(nil),           // 27: weir.checkpoint.InitiateCheckpoint
+	(*DownstreamMarker)(nil),             // 28: weir.checkpoint.DownstreamMarker
+	(*StoreInstanceState)(nil),           // 29: weir.checkpoint.StoreInstanceState
+	(*SaveInstanceState)(nil),            // 30: weir.checkpoint.SaveInstanceState
+	(*SaveInstanceStateResponse)(nil),    // 31: weir.checkpoint.SaveInstanceStateResponse
+	(*InstanceStateStored)(nil),          // 32: weir.checkpoint.InstanceStateStored
+	(*EpochCompleted)(nil),               // 33: weir.checkpoint.EpochCompleted
+	(*RecordCheckpoint)(nil),             // 34: weir.checkpoint.RecordCheckpoint
+	(*CheckpointRecorded)(nil),           // 35: weir.checkpoint.CheckpointRecorded
+	(*CheckpointSaved)(nil),              // 36: weir.checkpoint.CheckpointSaved
+	(*InstanceCheckpointSaved)(nil),      // 37: weir.checkpoint.InstanceCheckpointSaved
+	(*CheckpointAborted)(nil),            // 38: weir.checkpoint.CheckpointAborted
+	(*Clean)(nil),                        // 39: weir.checkpoint.Clean
+	(*CleanResponse)(nil),                // 40: weir.checkpoint.CleanResponse
+	(*ResetTopologyState)(nil),           // 41: weir.checkpoint.ResetTopologyState
+	(*UpdateActorState)(nil),             // 42: weir.checkpoint.UpdateActorState
+	(*AckActorState)(nil),                // 43: weir.checkpoint.AckActorState
+	(*ForgetActors)(nil),                 // 44: weir.checkpoint.ForgetActors
+	(*RoundReport)(nil),                  // 45: weir.checkpoint.RoundReport
+	(*ActorReport)(nil),                  // 46: weir.checkpoint.ActorReport
+	(*WorkerReport)(nil),                 // 47: weir.checkpoint.WorkerReport
+	(*RetryLater)(nil),                   // 48: weir.checkpoint.RetryLater
+	(*InputArrived)(nil),                 // 49: weir.checkpoint.InputArrived
+	(*Demand)(nil),                       // 50: weir.checkpoint.Demand
+	(*CheckpointDemand)(nil),             // 51: weir.checkpoint.CheckpointDemand
+	(*Mutate)(nil),                       // 52: weir.checkpoint.Mutate
+	(*Abort)(nil),                        // 53: weir.checkpoint.Abort
+	(*Lost)(nil),                         // 54: weir.checkpoint.Lost
+	(*Hold)(nil),                         // 55: weir.checkpoint.Hold
+	(*Envelope)(nil),                     // 56: weir.checkpoint.Envelope
 }
 var file_checkpoint_checkpointpb_checkpoint_proto_depIdxs = []int32{
 	0,  // 0: weir.checkpoint.CheckpointInfo.kind:type_name -> weir.checkpoint.Kind
 	4,  // 1: weir.checkpoint.CheckpointInfo.states:type_name -> weir.checkpoint.State
-	5,  // 2: weir.checkpoint.Checkpoints.checkpoints:type_name -> weir.checkpoint.CheckpointInfo
-	3,  // 3: weir.checkpoint.RegisterCoordinatorResponse.status:type_name -> weir.checkpoint.Status
-	5,  // 4: weir.checkpoint.RegisterCoordinatorResponse.checkpoints:type_name -> weir.checkpoint.CheckpointInfo
-	3,  // 5: weir.checkpoint.RegisterWorkerResponse.status:type_name -> weir.checkpoint.Status
-	3,  // 6: weir.checkpoint.RestoreTopologyStateResponse.status:type_name -> weir.checkpoint.Status
-	3,  // 7: weir.checkpoint.GetInstanceStateResponse.status:type_name -> weir.checkpoint.Status
-	4,  // 8: weir.checkpoint.GetInstanceStateResponse.states:type_name -> weir.checkpoint.State
-	4,  // 9: weir.checkpoint.RestoreInstanceState.states:type_name -> weir.checkpoint.State
-	3,  // 10: weir.checkpoint.RestoreInstanceStateResponse.status:type_name -> weir.checkpoint.Status
-	1,  // 11: weir.checkpoint.InstanceEnded.state:type_name -> weir.checkpoint.ActorState
-	0,  // 12: weir.checkpoint.StartCheckpoint.kind:type_name -> weir.checkpoint.Kind
-	7,  // 13: weir.checkpoint.StartCheckpoint.add:type_name -> weir.checkpoint.Placement
-	0,  // 14: weir.checkpoint.InitiateCheckpoint.kind:type_name -> weir.checkpoint.Kind
-	0,  // 15: weir.checkpoint.DownstreamMarker.kind:type_name -> weir.checkpoint.Kind
-	4,  // 16: weir.checkpoint.StoreInstanceState.state:type_name -> weir.checkpoint.State
-	8,  // 17: weir.checkpoint.StoreInstanceState.inputs:type_name -> weir.checkpoint.ChannelPosition
-	8,  // 18: weir.checkpoint.StoreInstanceState.outputs:type_name -> weir.checkpoint.ChannelPosition
-	4,  // 19: weir.checkpoint.SaveInstanceState.state:type_name -> weir.checkpoint.State
-	3,  // 20: weir.checkpoint.SaveInstanceStateResponse.status:type_name -> weir.checkpoint.Status
-	4,  // 21: weir.checkpoint.InstanceStateStored.state:type_name -> weir.checkpoint.State
-	5,  // 22: weir.checkpoint.RecordCheckpoint.checkpoint:type_name -> weir.checkpoint.CheckpointInfo
-	3,  // 23: weir.checkpoint.CheckpointRecorded.status:type_name -> weir.checkpoint.Status
-	3,  // 24: weir.checkpoint.CleanResponse.status:type_name -> weir.checkpoint.Status
-	1,  // 25: weir.checkpoint.UpdateActorState.state:type_name -> weir.checkpoint.ActorState
-	0,  // 26: weir.checkpoint.RoundReport.kind:type_name -> weir.checkpoint.Kind
-	7,  // 27: weir.checkpoint.RoundReport.add:type_name -> weir.checkpoint.Placement
-	1,  // 28: weir.checkpoint.ActorReport.state:type_name -> weir.checkpoint.ActorState
-	4,  // 29: weir.checkpoint.ActorReport.states:type_name -> weir.checkpoint.State
-	8,  // 30: weir.checkpoint.ActorReport.inputs:type_name -> weir.checkpoint.ChannelPosition
-	8,  // 31: weir.checkpoint.ActorReport.outputs:type_name -> weir.checkpoint.ChannelPosition
-	2,  // 32: weir.checkpoint.WorkerReport.phase:type_name -> weir.checkpoint.Phase
-	43, // 33: weir.checkpoint.WorkerReport.rounds:type_name -> weir.checkpoint.RoundReport
-	44, // 34: weir.checkpoint.WorkerReport.actors:type_name -> weir.checkpoint.ActorReport
-	7,  // 35: weir.checkpoint.Mutate.add:type_name -> weir.checkpoint.Placement
-	9,  // 36: weir.checkpoint.Envelope.register_coordinator:type_name -> weir.checkpoint.RegisterCoordinator
-	10, // 37: weir.checkpoint.Envelope.register_coordinator_response:type_name -> weir.checkpoint.RegisterCoordinatorResponse
-	11, // 38: weir.checkpoint.Envelope.register_worker:type_name -> weir.checkpoint.RegisterWorker
-	12, // 39: weir.checkpoint.Envelope.register_worker_response:type_name -> weir.checkpoint.RegisterWorkerResponse
-	13, // 40: weir.checkpoint.Envelope.reconcile:type_name -> weir.checkpoint.Reconcile
-	14, // 41: weir.checkpoint.Envelope.restore_topology_state:type_name -> weir.checkpoint.RestoreTopologyState
-	15, // 42: weir.checkpoint.Envelope.restore_topology_state_response:type_name -> weir.checkpoint.RestoreTopologyStateResponse
-	16, // 43: weir.checkpoint.Envelope.get_instance_state:type_name -> weir.checkpoint.GetInstanceState
-	17, // 44: weir.checkpoint.Envelope.get_instance_state_response:type_name -> weir.checkpoint.GetInstanceStateResponse
-	18, // 45: weir.checkpoint.Envelope.restore_instance_state:type_name -> weir.checkpoint.RestoreInstanceState
-	19, // 46: weir.checkpoint.Envelope.restore_instance_state_response:type_name -> weir.checkpoint.RestoreInstanceStateResponse
-	20, // 47: weir.checkpoint.Envelope.start_processing:type_name -> weir.checkpoint.StartProcessing
-	21, // 48: weir.checkpoint.Envelope.start_instance_processing:type_name -> weir.checkpoint.StartInstanceProcessing
-	22, // 49: weir.checkpoint.Envelope.stop_instance:type_name -> weir.checkpoint.StopInstance
-	23, // 50: weir.checkpoint.Envelope.instance_ended:type_name -> weir.checkpoint.InstanceEnded
-	24, // 51: weir.checkpoint.Envelope.start_checkpoint:type_name -> weir.checkpoint.StartCheckpoint
-	25, // 52: weir.checkpoint.Envelope.initiate_checkpoint:type_name -> weir.checkpoint.InitiateCheckpoint
-	26, // 53: weir.checkpoint.Envelope.downstream_marker:type_name -> weir.checkpoint.DownstreamMarker
-	27, // 54: weir.checkpoint.Envelope.store_instance_state:type_name -> weir.checkpoint.StoreInstanceState
-	28, // 55: weir.checkpoint.Envelope.save_instance_state:type_name -> weir.checkpoint.SaveInstanceState
-	29, // 56: weir.checkpoint.Envelope.save_instance_state_response:type_name -> weir.checkpoint.SaveInstanceStateResponse
-	30, // 57: weir.checkpoint.Envelope.instance_state_stored:type_name -> weir.checkpoint.InstanceStateStored
-	31, // 58: weir.checkpoint.Envelope.epoch_completed:type_name -> weir.checkpoint.EpochCompleted
-	32, // 59: weir.checkpoint.Envelope.record_checkpoint:type_name -> weir.checkpoint.RecordCheckpoint
-	33, // 60: weir.checkpoint.Envelope.checkpoint_recorded:type_name -> weir.checkpoint.CheckpointRecorded
-	34, // 61: weir.checkpoint.Envelope.checkpoint_saved:type_name -> weir.checkpoint.CheckpointSaved
-	35, // 62: weir.checkpoint.Envelope.instance_checkpoint_saved:type_name -> weir.checkpoint.InstanceCheckpointSaved
-	36, // 63: weir.checkpoint.Envelope.checkpoint_aborted:type_name -> weir.checkpoint.CheckpointAborted
-	37, // 64: weir.checkpoint.Envelope.clean:type_name -> weir.checkpoint.Clean
-	38, // 65: weir.checkpoint.Envelope.clean_response:type_name -> weir.checkpoint.CleanResponse
-	39, // 66: weir.checkpoint.Envelope.reset_topology_state:type_name -> weir.checkpoint.ResetTopologyState
-	40, // 67: weir.checkpoint.Envelope.update_actor_state:type_name -> weir.checkpoint.UpdateActorState
-	41, // 68: weir.checkpoint.Envelope.ack_actor_state:type_name -> weir.checkpoint.AckActorState
-	42, // 69: weir.checkpoint.Envelope.forget_actors:type_name -> weir.checkpoint.ForgetActors
-	45, // 70: weir.checkpoint.Envelope.worker_report:type_name -> weir.checkpoint.WorkerReport
-	46, // 71: weir.checkpoint.Envelope.retry_later:type_name -> weir.checkpoint.RetryLater
-	47, // 72: weir.checkpoint.Envelope.input_arrived:type_name -> weir.checkpoint.InputArrived
-	48, // 73: weir.checkpoint.Envelope.demand:type_name -> weir.checkpoint.Demand
-	49, // 74: weir.checkpoint.Envelope.checkpoint_demand:type_name -> weir.checkpoint.CheckpointDemand
-	50, // 75: weir.checkpoint.Envelope.mutate:type_name -> weir.checkpoint.Mutate
-	51, // 76: weir.checkpoint.Envelope.abort:type_name -> weir.checkpoint.Abort
-	52, // 77: weir.checkpoint.Envelope.lost:type_name -> weir.checkpoint.Lost
-	53, // 78: weir.checkpoint.Envelope.hold:type_name -> weir.checkpoint.Hold
-	79, // [79:79] is the sub-list for method output_type
-	79, // [79:79] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	7,  // 2: weir.checkpoint.CheckpointInfo.actors:type_name -> weir.checkpoint.Placement
+	5,  // 3: weir.checkpoint.Checkpoints.checkpoints:type_name -> weir.checkpoint.CheckpointInfo
+	3,  // 4: weir.checkpoint.RegisterCoordinatorResponse.status:type_name -> weir.checkpoint.Status
+	5,  // 5: weir.checkpoint.RegisterCoordinatorResponse.checkpoints:type_name -> weir.checkpoint.CheckpointInfo
+	3,  // 6: weir.checkpoint.RegisterWorkerResponse.status:type_name -> weir.checkpoint.Status
+	3,  // 7: weir.checkpoint.CheckpointList.status:type_name -> weir.checkpoint.Status
+	5,  // 8: weir.checkpoint.CheckpointList.checkpoints:type_name -> weir.checkpoint.CheckpointInfo
+	7,  // 9: weir.checkpoint.RestoreTopologyState.actors:type_name -> weir.checkpoint.Placement
+	3,  // 10: weir.checkpoint.RestoreTopologyStateResponse.status:type_name -> weir.checkpoint.Status
+	7,  // 11: weir.checkpoint.RestoreTopologyStateResponse.actors:type_name -> weir.checkpoint.Placement
+	3,  // 12: weir.checkpoint.GetInstanceStateResponse.status:type_name -> weir.checkpoint.Status
+	4,  // 13: weir.checkpoint.GetInstanceStateResponse.states:type_name -> weir.checkpoint.State
+	4,  // 14: weir.checkpoint.RestoreInstanceState.states:type_name -> weir.checkpoint.State
+	3,  // 15: weir.checkpoint.RestoreInstanceStateResponse.status:type_name -> weir.checkpoint.Status
+	1,  // 16: weir.checkpoint.InstanceEnded.state:type_name -> weir.checkpoint.ActorState
+	0,  // 17: weir.checkpoint.StartCheckpoint.kind:type_name -> weir.checkpoint.Kind
+	7,  // 18: weir.checkpoint.StartCheckpoint.add:type_name -> weir.checkpoint.Placement
+	0,  // 19: weir.checkpoint.InitiateCheckpoint.kind:type_name -> weir.checkpoint.Kind
+	0,  // 20: weir.checkpoint.DownstreamMarker.kind:type_name -> weir.checkpoint.Kind
+	4,  // 21: weir.checkpoint.StoreInstanceState.state:type_name -> weir.checkpoint.State
+	8,  // 22: weir.checkpoint.StoreInstanceState.inputs:type_name -> weir.checkpoint.ChannelPosition
+	8,  // 23: weir.checkpoint.StoreInstanceState.outputs:type_name -> weir.checkpoint.ChannelPosition
+	4,  // 24: weir.checkpoint.SaveInstanceState.state:type_name -> weir.checkpoint.State
+	3,  // 25: weir.checkpoint.SaveInstanceStateResponse.status:type_name -> weir.checkpoint.Status
+	4,  // 26: weir.checkpoint.InstanceStateStored.state:type_name -> weir.checkpoint.State
+	5,  // 27: weir.checkpoint.RecordCheckpoint.checkpoint:type_name -> weir.checkpoint.CheckpointInfo
+	3,  // 28: weir.checkpoint.CheckpointRecorded.status:type_name -> weir.checkpoint.Status
+	3,  // 29: weir.checkpoint.CleanResponse.status:type_name -> weir.checkpoint.Status
+	1,  // 30: weir.checkpoint.UpdateActorState.state:type_name -> weir.checkpoint.ActorState
+	0,  // 31: weir.checkpoint.RoundReport.kind:type_name -> weir.checkpoint.Kind
+	7,  // 32: weir.checkpoint.RoundReport.add:type_name -> weir.checkpoint.Placement
+	1,  // 33: weir.checkpoint.ActorReport.state:type_name -> weir.checkpoint.ActorState
+	4,  // 34: weir.checkpoint.ActorReport.states:type_name -> weir.checkpoint.State
+	8,  // 35: weir.checkpoint.ActorReport.inputs:type_name -> weir.checkpoint.ChannelPosition
+	8,  // 36: weir.checkpoint.ActorReport.outputs:type_name -> weir.checkpoint.ChannelPosition
+	2,  // 37: weir.checkpoint.WorkerReport.phase:type_name -> weir.checkpoint.Phase
+	45, // 38: weir.checkpoint.WorkerReport.rounds:type_name -> weir.checkpoint.RoundReport
+	46, // 39: weir.checkpoint.WorkerReport.actors:type_name -> weir.checkpoint.ActorReport
+	7,  // 40: weir.checkpoint.Mutate.add:type_name -> weir.checkpoint.Placement
+	9,  // 41: weir.checkpoint.Envelope.register_coordinator:type_name -> weir.checkpoint.RegisterCoordinator
+	10, // 42: weir.checkpoint.Envelope.register_coordinator_response:type_name -> weir.checkpoint.RegisterCoordinatorResponse
+	11, // 43: weir.checkpoint.Envelope.register_worker:type_name -> weir.checkpoint.RegisterWorker
+	12, // 44: weir.checkpoint.Envelope.register_worker_response:type_name -> weir.checkpoint.RegisterWorkerResponse
+	13, // 45: weir.checkpoint.Envelope.reconcile:type_name -> weir.checkpoint.Reconcile
+	16, // 46: weir.checkpoint.Envelope.restore_topology_state:type_name -> weir.checkpoint.RestoreTopologyState
+	17, // 47: weir.checkpoint.Envelope.restore_topology_state_response:type_name -> weir.checkpoint.RestoreTopologyStateResponse
+	18, // 48: weir.checkpoint.Envelope.get_instance_state:type_name -> weir.checkpoint.GetInstanceState
+	19, // 49: weir.checkpoint.Envelope.get_instance_state_response:type_name -> weir.checkpoint.GetInstanceStateResponse
+	20, // 50: weir.checkpoint.Envelope.restore_instance_state:type_name -> weir.checkpoint.RestoreInstanceState
+	21, // 51: weir.checkpoint.Envelope.restore_instance_state_response:type_name -> weir.checkpoint.RestoreInstanceStateResponse
+	22, // 52: weir.checkpoint.Envelope.start_processing:type_name -> weir.checkpoint.StartProcessing
+	23, // 53: weir.checkpoint.Envelope.start_instance_processing:type_name -> weir.checkpoint.StartInstanceProcessing
+	24, // 54: weir.checkpoint.Envelope.stop_instance:type_name -> weir.checkpoint.StopInstance
+	25, // 55: weir.checkpoint.Envelope.instance_ended:type_name -> weir.checkpoint.InstanceEnded
+	26, // 56: weir.checkpoint.Envelope.start_checkpoint:type_name -> weir.checkpoint.StartCheckpoint
+	27, // 57: weir.checkpoint.Envelope.initiate_checkpoint:type_name -> weir.checkpoint.InitiateCheckpoint
+	28, // 58: weir.checkpoint.Envelope.downstream_marker:type_name -> weir.checkpoint.DownstreamMarker
+	29, // 59: weir.checkpoint.Envelope.store_instance_state:type_name -> weir.checkpoint.StoreInstanceState
+	30, // 60: weir.checkpoint.Envelope.save_instance_state:type_name -> weir.checkpoint.SaveInstanceState
+	31, // 61: weir.checkpoint.Envelope.save_instance_state_response:type_name -> weir.checkpoint.SaveInstanceStateResponse
+	32, // 62: weir.checkpoint.Envelope.instance_state_stored:type_name -> weir.checkpoint.InstanceStateStored
+	33, // 63: weir.checkpoint.Envelope.epoch_completed:type_name -> weir.checkpoint.EpochCompleted
+	34, // 64: weir.checkpoint.Envelope.record_checkpoint:type_name -> weir.checkpoint.RecordCheckpoint
+	35, // 65: weir.checkpoint.Envelope.checkpoint_recorded:type_name -> weir.checkpoint.CheckpointRecorded
+	36, // 66: weir.checkpoint.Envelope.checkpoint_saved:type_name -> weir.checkpoint.CheckpointSaved
+	37, // 67: weir.checkpoint.Envelope.instance_checkpoint_saved:type_name -> weir.checkpoint.InstanceCheckpointSaved
+	38, // 68: weir.checkpoint.Envelope.checkpoint_aborted:type_name -> weir.checkpoint.CheckpointAborted
+	39, // 69: weir.checkpoint.Envelope.clean:type_name -> weir.checkpoint.Clean
+	40, // 70: weir.checkpoint.Envelope.clean_response:type_name -> weir.checkpoint.CleanResponse
+	41, // 71: weir.checkpoint.Envelope.reset_topology_state:type_name -> weir.checkpoint.ResetTopologyState
+	42, // 72: weir.checkpoint.Envelope.update_actor_state:type_name -> weir.checkpoint.UpdateActorState
+	43, // 73: weir.checkpoint.Envelope.ack_actor_state:type_name -> weir.checkpoint.AckActorState
+	44, // 74: weir.checkpoint.Envelope.forget_actors:type_name -> weir.checkpoint.ForgetActors
+	47, // 75: weir.checkpoint.Envelope.worker_report:type_name -> weir.checkpoint.WorkerReport
+	48, // 76: weir.checkpoint.Envelope.retry_later:type_name -> weir.checkpoint.RetryLater
+	49, // 77: weir.checkpoint.Envelope.input_arrived:type_name -> weir.checkpoint.InputArrived
+	50, // 78: weir.checkpoint.Envelope.demand:type_name -> weir.checkpoint.Demand
+	51, // 79: weir.checkpoint.Envelope.checkpoint_demand:type_name -> weir.checkpoint.CheckpointDemand
+	52, // 80: weir.checkpoint.Envelope.mutate:type_name -> weir.checkpoint.Mutate
+	53, // 81: weir.checkpoint.Envelope.abort:type_name -> weir.checkpoint.Abort
+	54, // 82: weir.checkpoint.Envelope.lost:type_name -> weir.checkpoint.Lost
+	55, // 83: weir.checkpoint.Envelope.hold:type_name -> weir.checkpoint.Hold
+	14, // 84: weir.checkpoint.Envelope.list_checkpoints:type_name -> weir.checkpoint.ListCheckpoints
+	15, // 85: weir.checkpoint.Envelope.checkpoint_list:type_name -> weir.checkpoint.CheckpointList
+	86, // [86:86] is the sub-list for method output_type
+	86, // [86:86] is the sub-list for method input_type
+	86, // [86:86] is the sub-list for extension type_name
+	86, // [86:86] is the sub-list for extension extendee
+	0,  // [0:86] is the sub-list for field type_name
 }
 
 func init() { file_checkpoint_checkpointpb_checkpoint_proto_init() }
@@ -5008,11 +5296,11 @@ func file_checkpoint_checkpointpb_checkpoint_proto_init() {
 		(*State_Inline)(nil),
 		(*State_Location)(nil),
 	}
-	file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[33].OneofWrappers = []any{
+	file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[35].OneofWrappers = []any{
 		(*Clean_OldestPreserved)(nil),
 		(*Clean_All)(nil),
 	}
-	file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[50].OneofWrappers = []any{
+	file_checkpoint_checkpointpb_checkpoint_proto_msgTypes[52].OneofWrappers = []any{
 		(*Envelope_RegisterCoordinator)(nil),
 		(*Envelope_RegisterCoordinatorResponse)(nil),
 		(*Envelope_RegisterWorker)(nil),
@@ -5056,6 +5344,8 @@ func file_checkpoint_checkpointpb_checkpoint_proto_init() {
 		(*Envelope_Abort)(nil),
 		(*Envelope_Lost)(nil),
 		(*Envelope_Hold)(nil),
+		(*Envelope_ListCheckpoints)(nil),
+		(*Envelope_CheckpointList)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -5063,7 +5353,7 @@ func file_checkpoint_checkpointpb_checkpoint_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_checkpoint_checkpointpb_checkpoint_proto_rawDesc), len(file_checkpoint_checkpointpb_checkpoint_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   51,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
