@@ -15,6 +15,8 @@ import (
 type Memory struct {
 	limit  int64
 	strict bool
+	// parent is a larger whole that this is a part of; nil: none.
+	parent *Memory
 	// other is memory of others under the same limit; nil: none.
 	other func() int64
 	held  atomic.Int64
@@ -26,13 +28,15 @@ type MemoryConfig struct {
 	// Limit is in bytes; it must be positive.
 	Limit  int64
 	Strict bool
+	// Parent is a larger whole that this is a part of, and that is strict if this is. Nil: none.
+	Parent *Memory
 	// Other gives memory of others that is under the same limit; it must be cheap. Nil: none.
 	Other func() int64
 }
 
 // NewMemory makes a Memory that nobody uses yet.
 func NewMemory(cfg MemoryConfig) *Memory {
-	return &Memory{limit: cfg.Limit, strict: cfg.Strict, other: cfg.Other}
+	return &Memory{limit: cfg.Limit, strict: cfg.Strict, parent: cfg.Parent, other: cfg.Other}
 }
 
 // Limit is the limit in bytes.
@@ -68,25 +72,35 @@ type Account struct {
 const minShare = 64 << 10
 
 // Set says what the operator holds, and how much of that is dirty. The error is that of a strict Memory.
-func (a *Account) Set(held, dirty int64) error {
+func (a *Account) Set(held, dirty int64) (err error) {
 	if a == nil {
 		return nil
 	}
 	// An atomic addition for each chunk of each operator is felt on many cores; small changes can wait.
 	if d := held - a.held; d > minShare/4 || d < -minShare/4 {
-		n := a.m.held.Add(d)
 		a.held = held
-		if a.m.strict && d > 0 && n > a.m.limit {
-			return sqlerr.Newf(sqlerr.OutOfMemory, "out of memory").
-				WithDetail("The query needs more than the %d MB that it may use.", a.m.limit>>20).
-				WithHint("Restrict it, or start the server with a larger --memory-limit.")
+		for m := a.m; m != nil; m = m.parent {
+			// All levels get it, since Close takes it back from all.
+			if n := m.held.Add(d); m.strict && d > 0 && n > m.limit && err == nil {
+				err = tooMuch(m)
+			}
 		}
 	}
 	if d := dirty - a.dirty; d > minShare/4 || d < 0 {
 		a.m.dirty.Add(d)
 		a.dirty = dirty
 	}
-	return nil
+	return err
+}
+
+func tooMuch(m *Memory) error {
+	e := sqlerr.Newf(sqlerr.OutOfMemory, "out of memory")
+	if m.parent == nil {
+		return e.WithDetail("The queries that run now need more than the %d MB that they may use together.", m.limit>>20).
+			WithHint("Try again later, or start the server with a larger --memory-limit.")
+	}
+	return e.WithDetail("The query needs more than the %d MB that it may use.", m.limit>>20).
+		WithHint("Restrict it, or start the server with a larger --memory-limit.")
 }
 
 // Share is how many bytes the operator may hold at present: 0 means that there is no bound.
@@ -107,7 +121,9 @@ func (a *Account) Close() {
 	if a == nil {
 		return
 	}
-	a.m.held.Add(-a.held)
+	for m := a.m; m != nil; m = m.parent {
+		m.held.Add(-a.held)
+	}
 	a.m.dirty.Add(-a.dirty)
 	a.held, a.dirty = 0, 0
 }

@@ -52,7 +52,25 @@ func TestStrictMemory(t *testing.T) {
 	}
 	a.Close()
 	b.Close()
-	if err := m.Account().Set(800<<10, 0); err != nil {
+	c := m.Account()
+	if err := c.Set(800<<10, 0); err != nil {
 		t.Fatal(err)
+	}
+	// A part counts for the whole too.
+	part := NewMemory(MemoryConfig{Limit: 512 << 10, Strict: true, Parent: m}).Account()
+	if err := part.Set(400<<10, 0); err == nil {
+		t.Error("the whole has no limit")
+	}
+	part.Close()
+	c.Close()
+	if err := part.Set(400<<10, 0); err != nil {
+		t.Error(err)
+	}
+	if err := part.Set(600<<10, 0); err == nil {
+		t.Error("the part has no limit")
+	}
+	part.Close()
+	if m.Used() != 0 {
+		t.Errorf("%d left", m.Used())
 	}
 }

@@ -223,6 +223,15 @@ func (s *Server) Cancel(pid int32) bool {
 	return c != nil
 }
 
+// Interrupt ends the running statement of the connection pid with err, also one that waits for the client.
+// It reports false if there is none.
+func (s *Server) Interrupt(pid int32, err *sqlerr.Error) bool {
+	s.mu.Lock()
+	c := s.conns[pid]
+	s.mu.Unlock()
+	return c != nil && c.cancelStatement(err)
+}
+
 // Terminate ends the connection pid, as pg_terminate_backend does. It reports false if there is no
 // such connection.
 func (s *Server) Terminate(pid int32) bool {

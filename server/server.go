@@ -25,6 +25,7 @@ import (
 	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/server/session"
 	"github.com/weirdb/weir/server/syscat"
+	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/storage"
 )
 
@@ -44,6 +45,9 @@ type Config struct {
 	BarrierInterval, CheckpointInterval time.Duration
 	// ShutdownGrace is how long running statements may take to end at a shutdown. Default 10 s.
 	ShutdownGrace time.Duration
+	// RecoveryGrace is how long, after a failure, a recovery waits for statements whose clients do not
+	// read or do not send. Default 5 s.
+	RecoveryGrace time.Duration
 	Logger        *slog.Logger
 	// Connectors are the sources and sinks that there are. Default: those that come with Weir.
 	Connectors *connector.Registry
@@ -77,6 +81,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ShutdownGrace == 0 {
 		c.ShutdownGrace = 10 * time.Second
+	}
+	if c.RecoveryGrace == 0 {
+		c.RecoveryGrace = 5 * time.Second
 	}
 	if c.Connectors == nil {
 		c.Connectors = builtin.New()
@@ -164,8 +171,11 @@ func Open(cfg Config) (*Server, error) {
 		auth = pgwire.TrustAll{}
 	}
 	s.wire, err = pgwire.NewServer(pgwire.Config{
-		Backend: &session.Backend{Engine: s.engine, Logger: cfg.Logger, Registry: syscat.Registry()},
-		Auth:    auth, Logger: cfg.Logger,
+		Backend: &session.Backend{
+			Engine: s.engine, Logger: cfg.Logger, Registry: syscat.Registry(), RecoveryGrace: cfg.RecoveryGrace,
+			Interrupt: func(pid int32, err *sqlerr.Error) bool { return s.wire.Interrupt(pid, err) },
+		},
+		Auth: auth, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/connector"
+	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/catalog"
@@ -54,6 +55,8 @@ type Engine struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	// queries is the memory of all ad hoc queries; nil: no bound.
+	queries *exec.Memory
 	// ddl lets one statement change the catalog at a time (capacity 1).
 	ddl chan struct{}
 
@@ -108,6 +111,9 @@ func Open(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, ddl: make(chan struct{}, 1), changed: make(chan struct{}), fatal: make(chan error, 1),
 		failures: map[flow.JobID]*failureCount{}, stalled: map[catalog.ID]error{},
+	}
+	if n := shareMemory(cfg.MemoryLimit).queries; n > 0 {
+		e.queries = exec.NewMemory(exec.MemoryConfig{Limit: n, Strict: true})
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	inc, err := e.startCounting()

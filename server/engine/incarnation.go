@@ -397,12 +397,16 @@ func (i *Incarnation) Explain(err error) error {
 
 // QueryMemory makes the Memory of an ad hoc query, nil if it is not bounded.
 func (i *Incarnation) QueryMemory() *exec.Memory {
-	n := shareMemory(i.e.cfg.MemoryLimit).query
-	if n == 0 {
+	if i.e.queries == nil {
 		return nil
 	}
-	return exec.NewMemory(exec.MemoryConfig{Limit: n, Strict: true})
+	return exec.NewMemory(exec.MemoryConfig{
+		Limit: shareMemory(i.e.cfg.MemoryLimit).query, Strict: true, Parent: i.e.queries,
+	})
 }
+
+// TxLimit is how many bytes a transaction may change; 0: only what a log record can have.
+func (i *Incarnation) TxLimit() int64 { return shareMemory(i.e.cfg.MemoryLimit).transaction }
 
 // Commit makes a transaction durable and visible. It waits before while the dataflow cannot follow; if ctx
 // ends meanwhile, nothing is committed.

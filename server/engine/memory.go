@@ -4,13 +4,15 @@ import "github.com/weirdb/weir/storage"
 
 // How the memory limit is divided. What is fixed (the storage engine's cache and its memtables, which lie
 // outside of Go's heap) comes first; the operators of all views share the next part, with everything that is
-// not written yet; a query may have the same again. The rest, about half, is for what has no budget of its
+// not written yet; a query may have the same again. A transaction counts by its own bound. The rest, about half, is for what has no budget of its
 // own: rows on their way, transactions, and the garbage between two collections.
 type memoryShares struct {
 	// storage engine
 	cache, memTable, tail int64
-	// operators is what views share, query what one ad hoc query may have.
-	operators, query int64
+	// operators is what views share, query what one ad hoc query may have, and queries all of them.
+	operators, query, queries int64
+	// transaction is how many bytes one transaction may change.
+	transaction int64
 }
 
 const (
@@ -33,6 +35,10 @@ func shareMemory(limit int64) memoryShares {
 		tail:      clamp(limit/32, 2*mib, 128*mib),
 		operators: max(limit/4, 8*mib),
 		query:     max(limit/4, 8*mib),
+		queries:   max(limit/4+limit/8, 12*mib),
+		// A transaction is in memory until it commits, several times over while it does. To refuse a COPY
+		// that fits into the usual machine would be worse than to go over a small limit for a moment.
+		transaction: max(limit/4, 128*mib),
 	}
 }
 

@@ -69,9 +69,13 @@ func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result
 	as := appendersFor(columnTypes(p), e.formats, s.typeEnv())
 	if e.maxRows > 0 {
 		r := &result{as: as, tag: "SELECT"}
+		mem, bytes := t.inc.QueryMemory().Account(), int64(0)
+		// What the client takes its time to fetch does not keep others from their queries.
+		defer mem.Close()
 		err := s.runBatch(ctx, t, b, func(c *vec.Chunk) error {
 			r.chunks = append(r.chunks, c.Clone())
-			return nil
+			bytes += int64(c.Bytes())
+			return mem.Set(bytes, 0)
 		})
 		if err != nil {
 			return pgwire.Result{}, err

@@ -37,6 +37,11 @@ type Backend struct {
 	Registry *fn.Registry
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
+	// Interrupt ends the running statement of a session, also one that waits for its client. It is
+	// called RecoveryGrace after a failure of the dataflow, which cannot recover before the statement
+	// ends. Nil: nothing is interrupted.
+	Interrupt     func(pid int32, err *sqlerr.Error) bool
+	RecoveryGrace time.Duration
 }
 
 // Database is the name of the one database.
@@ -192,7 +197,18 @@ func (s *session) attach(ctx context.Context, t *tx) error {
 		return err
 	}
 	t.inc, t.release = inc, release
-	t.unwatch = context.AfterFunc(inc.Ctx, t.end)
+	t.writes.SetLimit(inc.TxLimit())
+	t.unwatch = context.AfterFunc(inc.Ctx, func() {
+		if s.b.Interrupt == nil {
+			t.end()
+			return
+		}
+		// The statement was cancelled, but one that sends rows to a client that does not read them, or
+		// waits for the data of a COPY, does not notice.
+		grace := time.AfterFunc(s.b.RecoveryGrace, func() { s.b.Interrupt(s.pid, engine.ErrRestarted) })
+		defer grace.Stop()
+		t.end()
+	})
 	return nil
 }
 

@@ -22,8 +22,9 @@ type Row struct{ Old, New []byte }
 type Tx struct {
 	tables map[uint32]*txTable
 	order  []*txTable
-	// bytes is about what the commit's log record will have.
-	bytes int64
+	// bytes is about what the commit's log record will have, and limit what it may have; 0 stands for
+	// maxBytes.
+	bytes, limit int64
 	key   []byte // scratch
 	// waiting is the request that the transaction waits for, under Locks.mu; nil if none.
 	waiting *request
@@ -259,9 +260,8 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 	}
 	r.New = vec.EncodeRow(nil, c.Cols, i)
 	x.bytes += int64(len(key) + len(r.Old) + len(r.New) + 12)
-	if x.bytes > maxBytes {
-		return nil, sqlerr.Newf(sqlerr.ProgramLimitExceeded, "transaction has more than %d bytes of changes", int64(maxBytes)).
-			WithHint("Divide it into several, for example COPY the data in parts.")
+	if err := x.checkSize(); err != nil {
+		return nil, err
 	}
 	tt.rows.Set(key, r)
 	return nil, nil
@@ -284,6 +284,9 @@ func (x *Tx) Delete(t *Table, c *vec.Chunk, i int) (bool, error) {
 	}
 	r.New = nil
 	x.bytes += int64(len(key) + len(r.Old) + 12)
+	if err := x.checkSize(); err != nil {
+		return false, err
+	}
 	tt.rows.Set(key, r)
 	return true, nil
 }
@@ -291,6 +294,22 @@ func (x *Tx) Delete(t *Table, c *vec.Chunk, i int) (bool, error) {
 // maxBytes bounds the changes of a transaction, which are in memory until the commit and then one record of
 // the log, whose limit this is. At the commit about six times as much memory is in use for a moment.
 const maxBytes = 1<<30 - 1<<20
+
+// SetLimit bounds the bytes of changes, below the bound of a log record, which holds in any case.
+func (x *Tx) SetLimit(n int64) { x.limit = n }
+
+func (x *Tx) checkSize() error {
+	switch {
+	case x.bytes > maxBytes:
+		return sqlerr.Newf(sqlerr.ProgramLimitExceeded, "transaction has more than %d bytes of changes", int64(maxBytes)).
+			WithHint("Divide it into several, for example COPY the data in parts.")
+	case x.limit > 0 && x.bytes > x.limit:
+		return sqlerr.Newf(sqlerr.OutOfMemory, "out of memory").
+			WithDetail("The transaction has more than the %d MB of changes that it may have.", x.limit>>20).
+			WithHint("Divide it into several, for example COPY the data in parts, or start the server with a larger --memory-limit.")
+	}
+	return nil
+}
 
 // Savepoint is a state of a transaction's changes to go back to. Locks taken since stay.
 type Savepoint struct{ tables map[uint32]txCopy }

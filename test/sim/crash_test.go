@@ -119,6 +119,11 @@ type node struct {
 }
 
 func open(fs vfs.FS, parallelism int, add ...func(*connector.Registry)) (*node, error) {
+	return openTuned(fs, parallelism, func(*server.Config) {}, add...)
+}
+
+// openTuned is open with a change of the configuration.
+func openTuned(fs vfs.FS, parallelism int, tune func(*server.Config), add ...func(*connector.Registry)) (*node, error) {
 	n := &node{clock: newClock(), done: make(chan error, 1)}
 	reg := connector.NewRegistry()
 	reg.AddSource("nexmark", func(cfg connector.Config) (exec.Source, error) {
@@ -129,7 +134,7 @@ func open(fs vfs.FS, parallelism int, add ...func(*connector.Registry)) (*node, 
 	for _, f := range add {
 		f(reg)
 	}
-	srv, err := server.Open(server.Config{
+	cfg := server.Config{
 		DataDir: "/data", Listen: "127.0.0.1:0", HTTP: "off", Parallelism: parallelism, Connectors: reg,
 		BarrierInterval: 5 * time.Millisecond, CheckpointInterval: 20 * time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(logWriter{}, nil)),
@@ -139,7 +144,9 @@ func open(fs vfs.FS, parallelism int, add ...func(*connector.Registry)) (*node, 
 			c.Storage.LogSegmentBytes = 16 << 10
 			c.Storage.ReserveBytes = 1 << 20
 		},
-	})
+	}
+	tune(&cfg)
+	srv, err := server.Open(cfg)
 	if err != nil {
 		return nil, err
 	}
