@@ -21,6 +21,7 @@ import (
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/connector"
 	"github.com/weirdb/weir/connector/builtin"
+	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/server/session"
@@ -43,6 +44,9 @@ type Config struct {
 	// BarrierInterval is the longest time that input waits for its epoch to end, CheckpointInterval
 	// the time between checkpoints. Defaults 100 ms and 1 s.
 	BarrierInterval, CheckpointInterval time.Duration
+	// BlockingAlignment: a producer that is ahead by a barrier waits for the others, instead of having what it sends
+	// meanwhile kept in memory and on disk.
+	BlockingAlignment bool
 	// ShutdownGrace is how long running statements may take to end at a shutdown. Default 10 s.
 	ShutdownGrace time.Duration
 	// RecoveryGrace is how long, after a failure, a recovery waits for statements whose clients do not
@@ -154,6 +158,9 @@ func Open(cfg Config) (*Server, error) {
 		Storage: storage.Config{Dir: cfg.DataDir}, Logger: cfg.Logger, Parallelism: cfg.Parallelism,
 		Checkpoint:  checkpoint.Config{BarrierInterval: cfg.BarrierInterval, CheckpointInterval: cfg.CheckpointInterval},
 		MemoryLimit: cfg.MemoryLimit, Connectors: cfg.Connectors, Registry: syscat.Registry(), Catalog: syscat.WithSystem,
+	}
+	if cfg.BlockingAlignment {
+		ec.Alignment = flow.Blocking
 	}
 	if cfg.Tune != nil {
 		cfg.Tune(&ec)

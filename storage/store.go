@@ -188,6 +188,9 @@ func Open(cfg Config) (_ *Store, err error) {
 	if err := checkFormat(cfg.FS, cfg.Dir); err != nil {
 		return nil, err
 	}
+	if err = s.clearTemp(); err != nil {
+		return nil, err
+	}
 	if s.db, err = openPebble(s); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", cfg.Dir, err)
 	}

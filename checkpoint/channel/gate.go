@@ -349,6 +349,9 @@ func (g *Gate[M]) Discard(drop func(M)) {
 	}
 }
 
+// Stats tells what aligning the current version has taken so far; when it is aligned, what Advance will give.
+func (g *Gate[M]) Stats() Stats { return g.stats }
+
 // Version is the version that is being worked off, 0 before the first message.
 func (g *Gate[M]) Version() Version { return g.version }
 

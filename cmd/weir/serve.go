@@ -16,7 +16,7 @@ import (
 
 func serveCommand() *cobra.Command {
 	var cfg server.Config
-	var memory, level string
+	var memory, level, alignment string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
@@ -34,6 +34,12 @@ func serveCommand() *cobra.Command {
 			var lv slog.Level
 			if err := lv.UnmarshalText([]byte(level)); err != nil {
 				return fmt.Errorf("--log-level: %w", err)
+			}
+			switch alignment {
+			case "buffered", "blocking":
+				cfg.BlockingAlignment = alignment == "blocking"
+			default:
+				return fmt.Errorf("--barrier-alignment: %q is neither buffered nor blocking", alignment)
 			}
 			cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: lv}))
 			start := time.Now()
@@ -57,6 +63,8 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&memory, "memory-limit", "0", "memory that the process may use, for example 4GB; 0 means 70 % of the machine's")
 	f.IntVar(&cfg.Parallelism, "parallelism", 0, "actors per parallel fragment of new jobs; 0 means the number of cores")
 	f.DurationVar(&cfg.BarrierInterval, "barrier-interval", 100*time.Millisecond, "longest time that input waits for its epoch to end")
+	f.StringVar(&alignment, "barrier-alignment", "buffered",
+		"what is sent behind a barrier before other producers have sent theirs: buffered (kept in memory, then on disk) or blocking (its producer waits)")
 	f.DurationVar(&cfg.CheckpointInterval, "checkpoint-interval", time.Second, "time between checkpoints while there is input")
 	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
 	f.BoolVar(&cfg.Insecure, "insecure", false, "serve other machines without passwords")

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/storage"
 )
@@ -21,8 +22,12 @@ type actor struct {
 	frag *Fragment
 	// index is the actor's number among the frag.Parallel actors of its fragment.
 	index int
-	in    *inbox
-	gate  *gate
+	// gen is the generation of everything that the actor sends.
+	gen  channel.Generation
+	in   *inbox
+	gate *gate
+	// root is the end of the coordinator and the writers of a table, who feed actors without producers.
+	root  *feed
 	disp  *dispatcher
 	rt    *Runtime
 	chain *chain
@@ -42,6 +47,7 @@ func (a *actor) run() {
 		if a.chain != nil {
 			a.chain.close()
 		}
+		a.gate.close()
 		a.rt.ended(a)
 	}()
 	var err error

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/sql/types"
 	"github.com/weirdb/weir/storage"
 )
@@ -185,8 +186,8 @@ func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 	var actors []*actor
 	for i := range f.Parallel {
 		r.nextID++
-		a := &actor{id: r.nextID, job: d, frag: f, index: i, rt: r}
-		a.disp = &dispatcher{self: a.id, types: f.Types, size: r.cfg.ChunkSize}
+		a := &actor{id: r.nextID, job: d, frag: f, index: i, gen: r.cfg.Generation, rt: r}
+		a.disp = &dispatcher{self: a.id, gen: a.gen, types: f.Types, size: r.cfg.ChunkSize}
 		if err := r.connect(a, producers, m, d); err != nil {
 			return err
 		}
@@ -202,16 +203,18 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 	if len(producers) == 0 {
 		// The coordinator and the writers of a table are the only producer, and must never wait.
 		a.in = newInbox(1, 0)
-		a.gate = newGate(a.in, []int{0})
+		a.root = &feed{in: a.in}
+		a.gate = r.newGate(a, []int{0}, []channel.Position{{Generation: a.gen, Seq: 1}})
 		return nil
 	}
 	var ports []int
-	type feed struct {
-		from *actor
-		slot int
-		in   int
+	var from []channel.Position
+	type source struct {
+		actor *actor
+		slot  int
+		in    int
 	}
-	var feeds []feed
+	var sources []source
 	for i, ps := range producers {
 		for k, p := range ps {
 			if a.frag.Inputs[i].Dist.Kind == ToPeer {
@@ -222,18 +225,41 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 					continue
 				}
 			}
-			feeds = append(feeds, feed{p, len(ports), i})
+			sources = append(sources, source{p, len(ports), i})
 			ports = append(ports, i)
+			from = append(from, channel.Position{Producer: channel.ProducerID(p.id), Generation: p.gen, Seq: 1})
 		}
 	}
 	a.in = newInbox(len(ports), r.cfg.QueueChunks)
-	a.gate = newGate(a.in, ports)
-	for _, f := range feeds {
-		in := a.frag.Inputs[f.in]
-		e := r.edgeFor(f.from, a, f.in, in, m, d)
-		e.targets = append(e.targets, target{a.in, f.slot})
+	a.gate = r.newGate(a, ports, from)
+	for _, s := range sources {
+		in := a.frag.Inputs[s.in]
+		e := r.edgeFor(s.actor, a, s.in, in, m, d)
+		e.targets = append(e.targets, feed{in: a.in, slot: s.slot})
 	}
 	return nil
+}
+
+// newGate makes the gate of an actor.
+func (r *Runtime) newGate(a *actor, ports []int, from []channel.Position) *gate {
+	cfg := gateConfig{ports: ports, from: from, alignment: r.cfg.Alignment, memory: r.cfg.EarlyMemory}
+	if len(ports) > 1 && r.cfg.Alignment == Buffered {
+		cfg.spill = &spill{
+			limit: r.cfg.SpillLimit,
+			open: func() (*storage.TempFile, error) {
+				return r.cfg.Store.TempFile(fmt.Sprintf("actor-%d.spill", a.id))
+			},
+			report: func(err error) {
+				if err != nil {
+					r.cfg.Logger.Warn("early arrivals cannot be spilled, their producers wait",
+						"job", a.job.job.Name, "actor", a.id, "error", err)
+				} else {
+					r.cfg.Logger.Info("early arrivals can be spilled again", "job", a.job.job.Name, "actor", a.id)
+				}
+			},
+		}
+	}
+	return newGate(a.in, cfg)
 }
 
 // edgeFor finds or makes the edge of a producer to an input of a's fragment.

@@ -3,9 +3,11 @@ package flow
 import (
 	"slices"
 
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
 )
 
 // DistKind says to which consumers of an edge a row goes.
@@ -32,19 +34,13 @@ type Dist struct {
 // Owner gives the index of the actor, of n, that owns a vnode.
 func Owner(vnode uint8, n int) int { return int(vnode) * n / vec.VnodeCount }
 
-// target is one consumer at the end of an edge.
-type target struct {
-	in   *inbox
-	slot int
-}
-
 // edge is one producer's end of the connection to a consumer fragment.
 type edge struct {
 	id   edgeID
 	dist Dist
 	// cols are the producer's columns that are sent, in order; nil for all.
 	cols    []int
-	targets []target
+	targets []feed
 	// owner and input say which input of which fragment the edge leads to.
 	owner *Fragment
 	input int
@@ -66,6 +62,7 @@ const idleParcels = 6
 // dispatcher is the output of an actor: it copies what the operators produce to the consumers.
 type dispatcher struct {
 	self  ActorID
+	gen   channel.Generation
 	types []types.Type
 	size  int
 	edges []*edge
@@ -129,8 +126,8 @@ func (e *edge) post(p *parcel) error {
 		ts = ts[:1]
 	}
 	p.refs.Add(int32(len(ts)) - 1)
-	for _, t := range ts {
-		if err := t.in.put(message{slot: t.slot, chunk: p}); err != nil {
+	for i := range ts {
+		if err := ts[i].chunk(p); err != nil {
 			return err
 		}
 	}
@@ -149,7 +146,7 @@ func (d *dispatcher) partition(e *edge, c, src *vec.Chunk) error {
 		}
 		p := e.pool.get()
 		p.chunk.AppendSel(src, sel)
-		if err := e.targets[i].in.put(message{slot: e.targets[i].slot, chunk: p}); err != nil {
+		if err := e.targets[i].chunk(p); err != nil {
 			return err
 		}
 	}
@@ -227,9 +224,8 @@ func (d *dispatcher) Watermark(w exec.Watermark) error {
 		if col < 0 {
 			continue
 		}
-		for _, t := range e.targets {
-			m := exec.Watermark{Col: col, Value: w.Value}
-			if err := t.in.put(message{slot: t.slot, mark: &m}); err != nil {
+		for i := range e.targets {
+			if err := e.targets[i].watermark(exec.Watermark{Col: col, Value: w.Value}); err != nil {
 				return err
 			}
 		}
@@ -237,11 +233,12 @@ func (d *dispatcher) Watermark(w exec.Watermark) error {
 	return nil
 }
 
-// attach adds the mutation's edges that have not been added yet, or only the inner ones of them. Inner edges are
+// attach adds the mutation's edges that have not been added yet, or only the inner ones of them; what is sent over them
+// belongs to the epoch of the mutation's barrier. Inner edges are
 // there before the first barrier: what operators emit at it (the one row of an aggregate without keys)
 // has to reach the job's next fragments, while a job that starts to read another one's output must not
 // see what went before.
-func (d *dispatcher) attach(m *Mutation, inner bool) (changed bool) {
+func (d *dispatcher) attach(m *Mutation, epoch storage.Epoch, inner bool) (changed bool) {
 	if m == nil {
 		return false
 	}
@@ -250,6 +247,9 @@ func (d *dispatcher) attach(m *Mutation, inner bool) (changed bool) {
 			continue
 		}
 		e.init(d.types, d.size)
+		for i := range e.targets {
+			e.targets[i].start(d.self, d.gen, epoch)
+		}
 		d.edges = append(d.edges, e)
 		changed = true
 	}
@@ -260,10 +260,10 @@ func (d *dispatcher) attach(m *Mutation, inner bool) (changed bool) {
 // it removes see it last.
 func (d *dispatcher) Barrier(b exec.Barrier) error {
 	m, _ := b.Mutation.(*Mutation)
-	changed := d.attach(m, false)
+	changed := d.attach(m, b.Epoch, false)
 	for _, e := range d.edges {
-		for _, t := range e.targets {
-			if err := t.in.put(message{slot: t.slot, barrier: &b}); err != nil {
+		for i := range e.targets {
+			if err := e.targets[i].barrier(&b); err != nil {
 				return err
 			}
 		}

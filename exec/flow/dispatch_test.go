@@ -30,7 +30,7 @@ func TestDispatcher(t *testing.T) {
 				n = 1
 			}
 			for range n {
-				e.targets = append(e.targets, target{newInbox(1, 0), 0})
+				e.targets = append(e.targets, feed{in: newInbox(1, 0)})
 			}
 			m.addEdges[1] = append(m.addEdges[1], e)
 		}

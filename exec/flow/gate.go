@@ -3,6 +3,7 @@ package flow
 import (
 	"fmt"
 
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/exec"
 )
 
@@ -10,20 +11,20 @@ import (
 // barriers.
 //
 // Invariant: between two aligned barriers the operators see exactly the messages that each producer
-// sent between the same two barriers. A producer that has passed the barrier has its further
-// messages held until all others have passed it; they count against its bound in the inbox.
+// sent between the same two barriers. What a producer sends behind its barrier before all others have sent theirs
+// is held (channel.Gate has the rules): in memory up to a bound, then on disk, and when neither has room, or with
+// blocking alignment, on the account of the producer, which then waits.
 type gate struct {
 	in *inbox
 	// port is the input that a slot belongs to.
-	port []int
-	// passed tells which slots have delivered the barrier that is being aligned.
-	passed  []bool
-	missing int
-	held    [][]message
+	port  []int
+	ch    *channel.Gate[message]
+	spill *spill
+	// barr is the barrier that is being aligned, nil before the first of them has come.
+	barr *exec.Barrier
 	// marks is the newest watermark of each slot by column; a port's watermark is the smallest.
 	marks []map[int]int64
 	sent  []map[int]int64 // by port
-	barr  *exec.Barrier
 }
 
 // events is what the gate delivers to.
@@ -33,57 +34,127 @@ type events interface {
 	barrier(b exec.Barrier) error
 }
 
-func newGate(in *inbox, ports []int) *gate {
+// Alignment is what a gate does with producers that are ahead by a barrier.
+type Alignment = channel.Alignment
+
+// The ways of aligning. With Buffered, the default, what comes early is kept, so that its producer can go on for other
+// consumers; with Blocking its producer waits.
+const (
+	Buffered = channel.Buffered
+	Blocking = channel.Blocking
+)
+
+// gateConfig configures a gate.
+type gateConfig struct {
+	// ports has the input of each slot, and from where each slot's first message comes from (the version is learnt).
+	ports     []int
+	from      []channel.Position
+	alignment Alignment
+	// memory bounds the bytes of early arrivals in memory; spill takes what is more and may be nil.
+	memory int64
+	spill  *spill
+}
+
+func newGate(in *inbox, cfg gateConfig) *gate {
 	n := 0
-	for _, p := range ports {
+	for _, p := range cfg.ports {
 		n = max(n, p+1)
 	}
+	c := channel.Config[message]{
+		Producers: cfg.from, Alignment: cfg.alignment, Memory: cfg.memory, Size: message.size,
+	}
+	if cfg.spill != nil {
+		c.Spill = cfg.spill
+	}
 	return &gate{
-		in: in, port: ports, passed: make([]bool, len(ports)), missing: len(ports),
-		held: make([][]message, len(ports)), marks: make([]map[int]int64, len(ports)), sent: make([]map[int]int64, n),
+		in: in, port: cfg.ports, ch: channel.NewGate(c), spill: cfg.spill,
+		marks: make([]map[int]int64, len(cfg.ports)), sent: make([]map[int]int64, n),
+	}
+}
+
+// close gives up what is held.
+func (g *gate) close() {
+	g.ch.Discard(func(m message) {
+		if m.chunk != nil {
+			m.chunk.release()
+		}
+	})
+	if g.spill != nil {
+		g.spill.close()
 	}
 }
 
 // deliver takes one message from the inbox.
 func (g *gate) deliver(m message, to events) error {
-	if g.passed[m.slot] {
-		g.held[m.slot] = append(g.held[m.slot], m)
-		return nil
+	rows := m.rows() // a chunk that is spilled must not be looked at any more
+	v, err := g.ch.Receive(m.slot, m.head, m.kind(), m)
+	if err != nil {
+		return fmt.Errorf("flow: %w", err)
 	}
-	switch {
-	case m.chunk != nil:
-		rows := m.chunk.chunk.Len()
-		err := to.chunk(g.port[m.slot], m.chunk)
-		m.chunk.release()
-		g.in.release(m.slot, rows)
+	if v == channel.Process {
+		// By far the most frequent case.
+		return g.process(m, true, to)
+	}
+	if err := g.other(m, rows, v, to); err != nil {
 		return err
-	case m.mark != nil:
+	}
+	for g.ch.Pending() {
+		it, _, err := g.ch.Next()
+		if err != nil {
+			return fmt.Errorf("flow: %w", err)
+		}
+		if it.Verdict == channel.Process {
+			err = g.process(it.Msg, it.HeldBack, to)
+		} else {
+			err = g.other(it.Msg, 0, it.Verdict, to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// process gives a chunk or a watermark to the operators. charged tells that the chunk still counts for its
+// producer.
+func (g *gate) process(m message, charged bool, to events) error {
+	if m.chunk == nil {
 		return g.watermark(m.slot, *m.mark, to)
 	}
-	if g.barr != nil && g.barr.Epoch != m.barrier.Epoch {
-		return fmt.Errorf("flow: barrier %d arrived while %d is being aligned", m.barrier.Epoch, g.barr.Epoch)
+	rows := m.rows()
+	err := to.chunk(g.port[m.slot], m.chunk)
+	m.chunk.release()
+	if charged {
+		g.in.release(m.slot, rows)
 	}
-	g.barr = m.barrier
-	g.passed[m.slot] = true
-	g.missing--
-	if g.missing > 0 {
-		return nil
-	}
-	b := *g.barr
-	g.barr = nil
-	g.missing = len(g.passed)
-	clear(g.passed)
-	if err := to.barrier(b); err != nil {
-		return err
-	}
-	for slot := range g.held {
-		ms := g.held[slot]
-		g.held[slot] = nil
-		for _, h := range ms {
-			// A message behind the slot's next barrier is held again.
-			if err := g.deliver(h, to); err != nil {
-				return err
-			}
+	return err
+}
+
+// other does what a verdict other than Process asks for; rows are those of the message.
+func (g *gate) other(m message, rows int, v channel.Verdict, to events) error {
+	switch v {
+	case channel.Held:
+		if m.chunk != nil {
+			g.in.release(m.slot, rows)
+		}
+	case channel.HeldBack:
+	case channel.Passed, channel.Aligned:
+		if g.barr != nil && g.barr.Epoch != m.barrier.Epoch {
+			return fmt.Errorf("flow: barrier %d arrived while %d is being aligned", m.barrier.Epoch, g.barr.Epoch)
+		}
+		g.barr = m.barrier
+		if v == channel.Passed {
+			return nil
+		}
+		g.barr = nil
+		if err := to.barrier(*m.barrier); err != nil {
+			return err
+		}
+		g.ch.Advance()
+	case channel.Duplicate, channel.Fenced, channel.Ahead:
+		if m.chunk != nil {
+			m.chunk.release()
+			g.in.release(m.slot, rows)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/storage"
 )
@@ -52,19 +53,27 @@ func numberedParcel(n int64) *parcel {
 
 // TestGate runs the scripts of testdata/gate. Commands:
 //
-//	new ports=(0,0,1)              a gate of one producer for each number, which is its port
+//	new ports=(0,0,1) [alignment=blocking] [memory=n] [disk] [full]
+//	                               a gate of one producer for each number, which is its port; early arrivals have that many
+//	                               bytes of memory, and then a disk, which may be full
 //	send                           messages, one a line; what is delivered is printed:
 //	  SLOT chunk N | SLOT barrier E [checkpoint] | SLOT mark COL VALUE
+//	                               with "again" or "zombie" before it, a message comes twice or from an older generation
+//	held                           what the gate holds, and what it has dropped
 //	queued                         by producer, the chunks that are in the inbox or held
 func TestGate(t *testing.T) {
 	datadriven.Walk(t, "testdata/gate", func(t *testing.T, path string) {
 		var g *gate
 		var in *inbox
+		var feeds []*feed
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "new":
 				var ports []int
 				for _, a := range d.CmdArgs {
+					if a.Key != "ports" {
+						continue
+					}
 					for _, v := range a.Vals {
 						var p int
 						if _, err := fmt.Sscan(v, &p); err != nil {
@@ -73,9 +82,25 @@ func TestGate(t *testing.T) {
 						ports = append(ports, p)
 					}
 				}
+				var alignment string
+				d.MaybeScanArgs(t, "alignment", &alignment)
+				cfg := gateConfig{ports: ports, memory: 1 << 20}
+				if alignment == "blocking" {
+					cfg.alignment = Blocking
+				}
+				d.MaybeScanArgs(t, "memory", &cfg.memory)
+				if d.HasArg("disk") || d.HasArg("full") {
+					cfg.spill = testSpill(t)
+					if d.HasArg("full") {
+						cfg.spill.limit = 0
+					}
+				}
 				in = newInbox(len(ports), 0)
-				g = newGate(in, ports)
+				g, feeds = testGate(in, cfg)
 				return ""
+			case "held":
+				memory, spilled := g.ch.Bytes()
+				return fmt.Sprintf("%d bytes in memory, %d messages on disk; dropped: %+v\n", memory, spilled, g.ch.Dropped())
 			case "queued":
 				var b strings.Builder
 				for slot := range g.port {
@@ -85,11 +110,7 @@ func TestGate(t *testing.T) {
 			case "send":
 				s := &seen{}
 				for line := range strings.Lines(d.Input) {
-					m, err := parseMessage(line)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := in.put(m); err != nil {
+					if err := sendLine(feeds, line); err != nil {
 						t.Fatal(err)
 					}
 					ms, err := in.take()
@@ -110,44 +131,94 @@ func TestGate(t *testing.T) {
 	})
 }
 
-func parseMessage(line string) (message, error) {
-	w := strings.Fields(line)
-	if len(w) < 3 {
-		return message{}, fmt.Errorf("message %q", line)
+// testGate makes a gate and the producers' ends of its channel. They begin at epoch 1.
+func testGate(in *inbox, cfg gateConfig) (*gate, []*feed) {
+	var feeds []*feed
+	for slot := range cfg.ports {
+		f := &feed{in: in, slot: slot}
+		f.start(ActorID(slot+1), 2, 1)
+		feeds = append(feeds, f)
+		at := f.stamp.Position()
+		at.Version = 0
+		cfg.from = append(cfg.from, at)
 	}
-	var m message
+	return newGate(in, cfg), feeds
+}
+
+// testSpill makes a spill on a disk in memory.
+func testSpill(t *testing.T) *spill {
+	store, err := storage.Open(storage.Config{Dir: "db", FS: storage.MemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &spill{limit: 1 << 20, open: func() (*storage.TempFile, error) { return store.TempFile("spill") }}
+	t.Cleanup(s.close)
+	return s
+}
+
+// sendLine sends a message of a script.
+func sendLine(feeds []*feed, line string) error {
+	w := strings.Fields(line)
+	how := ""
+	if len(w) > 0 && (w[0] == "again" || w[0] == "zombie") {
+		how, w = w[0], w[1:]
+	}
+	if len(w) < 3 {
+		return fmt.Errorf("message %q", line)
+	}
+	var slot int
 	var a, b int64
-	if _, err := fmt.Sscan(w[0], &m.slot); err != nil {
-		return m, err
+	if _, err := fmt.Sscan(w[0], &slot); err != nil {
+		return err
 	}
 	if _, err := fmt.Sscan(w[2], &a); err != nil {
-		return m, err
+		return err
+	}
+	f := feeds[slot]
+	if how == "again" {
+		// The message before this one, once more.
+		at := f.stamp.Position()
+		at.Seq--
+		f = &feed{in: f.in, slot: slot, stamp: channel.NewStamp(at)}
+	}
+	if how == "zombie" {
+		at := f.stamp.Position()
+		at.Generation--
+		f = &feed{in: f.in, slot: slot, stamp: channel.NewStamp(at)}
 	}
 	switch w[1] {
 	case "chunk":
-		m.chunk = numberedParcel(a)
+		return f.chunk(numberedParcel(a))
 	case "barrier":
-		m.barrier = &exec.Barrier{Epoch: storage.Epoch(a), Checkpoint: len(w) > 3}
+		return f.barrier(&exec.Barrier{Epoch: storage.Epoch(a), Checkpoint: len(w) > 3})
 	case "mark":
 		if _, err := fmt.Sscan(w[3], &b); err != nil {
-			return m, err
+			return err
 		}
-		m.mark = &exec.Watermark{Col: int(a), Value: b}
-	default:
-		return m, fmt.Errorf("message %q", line)
+		return f.watermark(exec.Watermark{Col: int(a), Value: b})
 	}
-	return m, nil
+	return fmt.Errorf("message %q", line)
 }
 
-// TestGateAligns checks the invariant for random producers: between two barriers the operators see what
-// each producer sent between them, in its order.
+// TestGateAligns checks the invariant for random producers, with both ways of aligning and with little memory for
+// what is early: between two barriers the operators see what each producer sent between them, in its order.
 func TestGateAligns(t *testing.T) {
-	for seed := range int64(300) {
+	disk := testSpill(t)
+	for seed := range int64(600) {
 		rng := rand.New(rand.NewSource(seed))
 		slots := 1 + rng.Intn(4)
 		in := newInbox(slots, 0)
-		ports := make([]int, slots)
-		g := newGate(in, ports)
+		cfg := gateConfig{ports: make([]int, slots), alignment: Alignment(rng.Intn(2)), memory: int64(rng.Intn(100))}
+		if rng.Intn(2) == 0 {
+			cfg.spill = disk
+			cfg.spill.limit = int64(rng.Intn(200))
+		}
+		g, feeds := testGate(in, cfg)
 		const epochs = 6
 		want := make([][][]int64, epochs) // by epoch and slot
 		var queues [][]message
@@ -159,9 +230,9 @@ func TestGateAligns(t *testing.T) {
 				for range rng.Intn(4) {
 					next++
 					want[e][s] = append(want[e][s], next)
-					q = append(q, message{slot: s, chunk: numberedParcel(next)})
+					q = append(q, message{slot: s, head: feeds[s].stamp.Data(), chunk: numberedParcel(next)})
 				}
-				q = append(q, message{slot: s, barrier: &exec.Barrier{Epoch: storage.Epoch(e + 1)}})
+				q = append(q, message{slot: s, head: feeds[s].stamp.Marker(), barrier: &exec.Barrier{Epoch: storage.Epoch(e + 1)}})
 			}
 			queues = append(queues, q)
 		}
@@ -200,6 +271,9 @@ func TestGateAligns(t *testing.T) {
 			if n := in.queued[s]; n != -countOf(want, s) {
 				t.Fatalf("seed %d: slot %d: %d chunks released, want %d", seed, s, -n, countOf(want, s))
 			}
+		}
+		if m, n := g.ch.Bytes(); m != 0 || n != 0 {
+			t.Fatalf("seed %d: %d bytes, %d messages still held", seed, m, n)
 		}
 	}
 }

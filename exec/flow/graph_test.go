@@ -36,6 +36,8 @@ func randomGraph(t *testing.T, seed int64, steps int) {
 		seed: seed, parallel: 1 + rng.Intn(3), chunk: []int{1, 3, 1024}[rng.Intn(3)], queue: 1 + rng.Intn(3),
 		portion: 1 + rng.Intn(20), barrier: time.Duration(1+rng.Intn(20)) * time.Millisecond,
 		ckpt: time.Duration(1+rng.Intn(40)) * time.Millisecond, sources: rng.Intn(3), splits: 1 + rng.Intn(3), nexmark: rng.Intn(2) * rng.Intn(2000),
+		// Little room for what arrives early, so that some of it is spilled and some held back.
+		alignment: Alignment(seed % 4 / 3), early: seed % 3 * 100, spill: seed % 5 * 300,
 	})
 	stopReader := w.reader()
 	defer func() { stopReader() }()

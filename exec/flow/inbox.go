@@ -4,7 +4,9 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/storage"
 )
 
 // errStopped is what a producer gets when its consumer, or the whole runtime, has stopped.
@@ -13,13 +15,68 @@ var errStopped = errors.New("flow: stopped")
 // message is one event on its way to an actor. Exactly one of chunk, barrier and mark is set.
 type message struct {
 	slot    int // the producer
+	head    channel.Header
 	chunk   *parcel
 	barrier *exec.Barrier
 	mark    *exec.Watermark
 }
 
-// inbox is the queue in front of an actor: many producers, one consumer. Each producer may have a
-// bounded number of chunks in it (or held back by the gate) and then waits; barriers and
+// kind tells barriers, which separate versions, from what is between them.
+func (m message) kind() channel.Kind {
+	if m.barrier != nil {
+		return channel.Marker
+	}
+	return channel.Data
+}
+
+// size is what a message takes in memory while it is held.
+func (m message) size() int64 {
+	if m.chunk == nil {
+		return 0
+	}
+	return int64(m.chunk.chunk.Bytes())
+}
+
+// rows is the number of rows of the chunk, if there is one.
+func (m message) rows() int {
+	if m.chunk == nil {
+		return 0
+	}
+	return m.chunk.chunk.Len()
+}
+
+// feed is a producer's end of a channel: it stamps what goes into one slot of an inbox. A producer's messages must be
+// sent by one goroutine at a time.
+type feed struct {
+	in    *inbox
+	slot  int
+	stamp channel.Stamp
+}
+
+// start says who sends from here on, and in which epoch. It must be called before the first message.
+func (f *feed) start(id ActorID, gen channel.Generation, epoch storage.Epoch) {
+	f.stamp = channel.NewStamp(channel.Position{
+		Producer: channel.ProducerID(id), Generation: gen, Version: channel.Version(epoch), Seq: 1,
+	})
+}
+
+// chunk sends a chunk; it waits for room.
+func (f *feed) chunk(p *parcel) error {
+	return f.in.put(message{slot: f.slot, head: f.stamp.Data(), chunk: p})
+}
+
+// watermark sends a watermark.
+func (f *feed) watermark(w exec.Watermark) error {
+	return f.in.put(message{slot: f.slot, head: f.stamp.Data(), mark: &w})
+}
+
+// barrier ends the epoch.
+func (f *feed) barrier(b *exec.Barrier) error {
+	return f.in.put(message{slot: f.slot, head: f.stamp.Marker(), barrier: b})
+}
+
+// inbox is the queue in front of an actor: a channel that many producers share, with one consumer. Each producer may
+// have a bounded number of chunks in it (or held back by the gate) and then waits; barriers and
 // watermarks are never refused, so that a full channel cannot hold up alignment elsewhere.
 type inbox struct {
 	mu      sync.Mutex

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
@@ -97,6 +98,15 @@ type Config struct {
 	ChunkSize int
 	// QueueChunks is how many chunks a producer may have waiting at a consumer; 0 means 4.
 	QueueChunks int
+	// Generation is that of the runtime's actors: greater than that of any runtime before it in the life of the store's
+	// directory that could still send something. 0 means 1: within a process nothing of an earlier runtime is left when
+	// it has been stopped.
+	Generation channel.Generation
+	// Alignment is what gates do with producers that are ahead.
+	Alignment Alignment
+	// EarlyMemory bounds the bytes that an actor keeps in memory of what arrives early, and SpillLimit what
+	// it keeps on disk; beyond both its producers wait. 0 means 8 MiB and 256 MiB.
+	EarlyMemory, SpillLimit int64
 	// MemoryBudget is what one operator's cache may use, in bytes; 0 = no bound.
 	MemoryBudget int64
 	// Memory is what the operators share; see NewMemory. Nil = no bound.
@@ -175,6 +185,15 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	}
 	if cfg.QueueChunks == 0 {
 		cfg.QueueChunks = 4
+	}
+	if cfg.Generation == 0 {
+		cfg.Generation = 1
+	}
+	if cfg.EarlyMemory == 0 {
+		cfg.EarlyMemory = 8 << 20
+	}
+	if cfg.SpillLimit == 0 {
+		cfg.SpillLimit = 256 << 20
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = checkpoint.SystemClock{}
@@ -294,6 +313,7 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 		for _, a := range m.start {
 			r.live[a.id] = a
 			if len(a.frag.Inputs) == 0 {
+				a.root.start(0, a.gen, epoch)
 				r.roots = append(r.roots, a)
 			}
 			if a.frag.Table != nil {
@@ -303,7 +323,7 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 				a.in.close()
 			}
 			if a.frag.Source == nil { // a source asks what is needed of it at the barrier
-				a.disp.attach(m, true)
+				a.disp.attach(m, epoch, true)
 			}
 			r.wg.Go(a.run)
 		}
@@ -319,7 +339,7 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 	}
 	for _, a := range r.roots {
 		// A closed inbox means that the runtime is stopping.
-		_ = a.in.put(message{barrier: &b})
+		_ = a.root.barrier(&b)
 	}
 	if m != nil && len(m.remove) > 0 {
 		r.roots = slices.DeleteFunc(r.roots, func(a *actor) bool { return m.removes(a.id) })
@@ -364,7 +384,7 @@ func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 		for _, c := range w.Chunks {
 			p := &parcel{chunk: c}
 			p.refs.Store(1)
-			if err := a.in.put(message{chunk: p}); err != nil {
+			if err := a.root.chunk(p); err != nil {
 				r.inject.Unlock()
 				return err
 			}

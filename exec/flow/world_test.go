@@ -59,6 +59,9 @@ type worldConfig struct {
 	sources, splits int
 	// nexmark adds a source of that many events.
 	nexmark int
+	// alignment, early and spill are the runtime's Alignment, EarlyMemory and SpillLimit.
+	alignment    Alignment
+	early, spill int64
 }
 
 func (c worldConfig) String() string {
@@ -153,6 +156,7 @@ func (w *world) start() {
 	w.failure = make(chan Failure, 1)
 	w.rt = NewRuntime(context.Background(), Config{
 		Store: w.store, Logger: slog.New(slog.DiscardHandler), ChunkSize: w.cfg.chunk, QueueChunks: w.cfg.queue,
+		Alignment: w.cfg.alignment, EarlyMemory: w.cfg.early, SpillLimit: w.cfg.spill,
 		Checkpoint: checkpoint.Config{BarrierInterval: w.cfg.barrier, CheckpointInterval: w.cfg.ckpt},
 		LogPos:     w.store.Checkpoint().LogPos,
 		Failed:     func(f Failure) { w.failure <- f },

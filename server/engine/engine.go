@@ -36,6 +36,8 @@ type Config struct {
 	// Parallelism is the number of actors of a parallel fragment of a new job.
 	Parallelism int
 	Checkpoint  checkpoint.Config
+	// Alignment is what the dataflow does with producers that are ahead by a barrier.
+	Alignment flow.Alignment
 	// MemoryLimit bounds the process, in bytes; 0 = no bound. The engine gives a part of it to the
 	// operators' caches.
 	MemoryLimit int64

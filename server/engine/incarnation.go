@@ -134,7 +134,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 		memory = flow.NewMemory(n, store)
 	}
 	i.RT = flow.NewRuntime(i.Ctx, flow.Config{
-		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint,
+		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint, Alignment: e.cfg.Alignment,
 		Memory: memory, LogPos: store.Checkpoint().LogPos,
 		Failed: func(f flow.Failure) {
 			i.mu.Lock()
