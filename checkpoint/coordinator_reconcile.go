@@ -59,26 +59,22 @@ func (c *Coordinator) reported(m WorkerReport, now time.Time) error {
 }
 
 // decide ends RECONCILING. First everything but the states of the executions is rebuilt, then the states are
-// applied as transitions.
+// applied as transitions; docs/protocol.md, S18, has the rules.
 func (c *Coordinator) decide(now time.Time) error {
 	failing := ""
 	idle := true
 	for _, w := range c.workers {
-		if w.report == nil {
-			if failing == "" {
-				failing = fmt.Sprintf("worker %s has not reported", w.id)
-			}
-			w.alive = false
-			idle = false
+		switch {
+		case w.report == nil:
+			w.alive, idle = false, false
+			failing = cmp.Or(failing, fmt.Sprintf("worker %s has not reported", w.id))
 			continue
+		case w.report.Phase != WorkerRunning:
+			failing = cmp.Or(failing, fmt.Sprintf("worker %s is %s", w.id, w.report.Phase))
+		case w.report.Txid != c.txid:
+			failing = cmp.Or(failing, fmt.Sprintf("worker %s is in attempt %s, the newest is %s", w.id, w.report.Txid, c.txid))
 		}
 		idle = idle && w.report.Phase == WorkerIdle
-		if failing == "" && w.report.Phase != WorkerRunning {
-			failing = fmt.Sprintf("worker %s is %s", w.id, w.report.Phase)
-		}
-		if failing == "" && w.report.Txid != c.txid {
-			failing = fmt.Sprintf("worker %s is in attempt %s, the newest is %s", w.id, w.report.Txid, c.txid)
-		}
 	}
 	switch {
 	case idle:
@@ -89,31 +85,61 @@ func (c *Coordinator) decide(now time.Time) error {
 		c.fail(failing, now)
 		return nil
 	}
-	c.rebuild(now)
-	var ends []UpdateActorState
-	for _, w := range c.workers {
-		for _, a := range w.report.Actors {
-			if a.State.Terminal() {
-				ends = append(ends, endOf(w.report, a))
-			}
+	ends := c.rebuildExecutions()
+	running := 0
+	for _, x := range c.execs {
+		if x.Last == 0 {
+			running++
 		}
-		w.report = nil
 	}
-	slices.SortFunc(ends, func(a, b UpdateActorState) int { return cmp.Compare(a.Actor, b.Actor) })
+	actors := running
 	for _, e := range ends {
-		c.acknowledge(e.Worker, e.State, e.Attempt)
-		if err := c.transition(e, now); err != nil {
-			return err
+		if c.execs[e.Actor].Last != 0 && e.State == ActorFinished {
+			continue
 		}
-		if e.State != ActorFinished && c.state == CoordinatorRunning {
-			failing = fmt.Sprintf("actor %d has %s: %s", e.Actor, e.State, e.Detail)
+		running--
+		if e.State != ActorFinished {
+			c.do(ActorDied{Worker: e.Worker, Actor: e.Actor, Attempt: e.Attempt, Txid: e.Txid, Detail: e.Detail})
+			failing = cmp.Or(failing, fmt.Sprintf("actor %d has %s: %s", e.Actor, e.State, e.Detail))
 		}
 	}
 	if failing != "" {
 		// Local failover does not help here: who decided on it may be gone as well.
 		c.fail(failing, now)
+		return nil
+	}
+	if running == 0 && actors > 0 {
+		for _, e := range ends {
+			c.acknowledge(e.Worker, e.State, e.Attempt)
+		}
+		c.become(CoordinatorFinished, "all actors have finished")
+		return nil
+	}
+	c.resume(now)
+	for _, e := range ends {
+		c.acknowledge(e.Worker, e.State, e.Attempt)
+		if err := c.transition(e, now); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// rebuildExecutions makes the table of executions, all of them as if they were running, and lists the ends that are to
+// be applied to it, in order of the actors.
+func (c *Coordinator) rebuildExecutions() (ends []UpdateActorState) {
+	clear(c.execs)
+	for _, w := range c.workers {
+		for _, a := range w.report.Actors {
+			if a.State.Terminal() {
+				ends = append(ends, endOf(w.report, a))
+			}
+			a.State = ActorRunning
+			c.execs[a.Actor] = &execView{ActorReport: a, worker: w.id}
+		}
+	}
+	slices.SortFunc(ends, func(a, b UpdateActorState) int { return cmp.Compare(a.Actor, b.Actor) })
+	return ends
 }
 
 func endOf(r *WorkerReport, a ActorReport) UpdateActorState {
@@ -123,12 +149,11 @@ func endOf(r *WorkerReport, a ActorReport) UpdateActorState {
 	}
 }
 
-// rebuild makes of the reports what the coordinator before knew, and goes on from there.
-func (c *Coordinator) rebuild(now time.Time) {
+// resume makes of the reports what the coordinator before knew of the epochs, and goes on from there.
+func (c *Coordinator) resume(now time.Time) {
 	st := coreState{durable: c.durableFromList(), holds: c.holds}
 	c.parent = st.durable
 	byEpoch := map[Epoch]RoundReport{}
-	clear(c.execs)
 	for _, w := range c.workers {
 		r := w.report
 		st.injected = max(st.injected, r.Started)
@@ -141,9 +166,6 @@ func (c *Coordinator) rebuild(now time.Time) {
 			if old, ok := byEpoch[b.Epoch]; !ok || b.Kind < old.Kind {
 				byEpoch[b.Epoch] = b
 			}
-		}
-		for _, a := range r.Actors {
-			c.execs[a.Actor] = &execView{ActorReport: a, worker: w.id}
 		}
 	}
 	st.completed = max(st.completed, st.durable)
@@ -200,6 +222,9 @@ func (c *Coordinator) rebuild(now time.Time) {
 		}
 	}
 	c.pruneRounds()
+	for _, w := range c.workers {
+		w.report = nil
+	}
 }
 
 // durableFromList is the newest checkpoint that belongs to the running graph.
@@ -261,7 +286,7 @@ func (c *Coordinator) epochsOf(byEpoch map[Epoch]RoundReport, durable Epoch) []E
 func (c *Coordinator) graphAt(e Epoch) []Placement {
 	var g []Placement
 	for _, x := range c.execs {
-		if x.First <= e && (x.Last == 0 || x.Last > e) && x.State != ActorFinished {
+		if x.First <= e && (x.Last == 0 || x.Last > e) {
 			g = append(g, Placement{Actor: x.Actor, Worker: x.worker, Source: x.Source})
 		}
 	}
@@ -275,16 +300,15 @@ func (c *Coordinator) roundState(b RoundReport) roundState {
 		if x.First > b.Epoch || x.Last != 0 && x.Last < b.Epoch {
 			continue
 		}
-		switch {
-		case x.Passed >= b.Epoch:
-			r.passed = append(r.passed, x.Actor)
-			for _, s := range x.States {
-				if s.Epoch == b.Epoch {
-					r.states = append(r.states, handed{x.Actor, s.Epoch, s.orPending()})
-				}
-			}
-		case x.State != ActorFinished:
+		if x.Passed < b.Epoch {
 			r.missing = append(r.missing, x.Actor)
+			continue
+		}
+		r.passed = append(r.passed, x.Actor)
+		for _, s := range x.States {
+			if s.Epoch == b.Epoch {
+				r.states = append(r.states, handed{x.Actor, s.Epoch, s.orPending()})
+			}
 		}
 	}
 	slices.Sort(r.passed)

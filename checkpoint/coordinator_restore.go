@@ -34,11 +34,12 @@ func (c *Coordinator) fail(reason string, now time.Time) {
 	c.failures++
 	c.become(CoordinatorFailing, reason)
 	c.core, c.rounds, c.graph, c.recording = nil, nil, nil, nil
-	delay := c.cfg.RestoreDelay
+	delay, first := c.cfg.RestoreDelay, 1
 	if delay <= 0 && c.failures > 1 {
-		delay = c.cfg.Resend
+		// Attempts that fail one after the other must not keep everybody busy.
+		delay, first = c.cfg.Resend, 2
 	}
-	for i := 1; i < c.failures && delay < c.cfg.MaxRestoreDelay; i++ {
+	for i := first; i < c.failures && delay < c.cfg.MaxRestoreDelay; i++ {
 		delay *= 2
 	}
 	c.deadline = now.Add(min(delay, c.cfg.MaxRestoreDelay))

@@ -417,11 +417,15 @@ func (c *Core) advance(now time.Time) {
 	c.setTimer(c.nextTime(now))
 }
 
-// ready counts the checkpoints, from the oldest, that can be committed: all their states are here.
+// ready counts the checkpoints, from the oldest, that can be committed as one: all their states are here, and
+// a savepoint is the last of them, since somebody wants just this one.
 func (c *Core) ready() int {
 	for i, r := range c.saving {
 		if r.pending > 0 {
 			return i
+		}
+		if r.savepoint {
+			return i + 1
 		}
 	}
 	return len(c.saving)

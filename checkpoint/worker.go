@@ -62,6 +62,9 @@ type Worker struct {
 	// numbers counts the executions of each actor.
 	numbers  map[ActorID]uint32
 	attempts uint32
+	// early are actors' words about barriers that have overtaken StartCheckpoint on their way through the
+	// channels, in order for each actor.
+	early []StoreInstanceState
 
 	// unanswered counts the executions with a request that may have to be repeated.
 	unanswered int
@@ -155,7 +158,7 @@ func (w *Worker) Step(m Message, now time.Time) ([]Action, error) {
 	case StartProcessing:
 		w.startProcessing(m, now)
 	case StartCheckpoint:
-		w.startCheckpoint(m, now)
+		err = w.startCheckpoint(m, now)
 	case StoreInstanceState:
 		err = w.storeState(m, now)
 	case SaveInstanceStateResponse:
@@ -302,7 +305,7 @@ func (w *Worker) restoreTopology(m RestoreTopologyState, now time.Time) {
 	}
 	w.txid, w.restore, w.phase, w.failed = m.Txid, m, WorkerRestoring, false
 	w.started, w.completed, w.saved = max(m.Base, m.Checkpoint), max(m.Base, m.Checkpoint), m.Checkpoint
-	w.rounds, w.dirty, w.lastMutation = nil, false, m.LastMutation
+	w.rounds, w.early, w.dirty, w.lastMutation = nil, nil, false, m.LastMutation
 	for _, x := range w.actors {
 		// The coordinator goes back, so it needs to know nothing of what was.
 		w.drop(x)

@@ -8,13 +8,13 @@ import (
 
 // startCheckpoint starts a barrier. One that was started already is passed over; one that leaves a gap is
 // too, and the report makes the coordinator send what is missing.
-func (w *Worker) startCheckpoint(m StartCheckpoint, now time.Time) {
+func (w *Worker) startCheckpoint(m StartCheckpoint, now time.Time) error {
 	if !w.current(m.Term, m.Txid) || m.Epoch <= w.started {
-		return
+		return nil
 	}
 	if m.Epoch != w.started+1 {
 		w.report()
-		return
+		return nil
 	}
 	w.started = m.Epoch
 	w.dirty = false
@@ -41,6 +41,14 @@ func (w *Worker) startCheckpoint(m StartCheckpoint, now time.Time) {
 			w.sources = nil
 		}
 	}
+	early := w.early
+	w.early = nil
+	for _, m := range early {
+		if err := w.storeState(m, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sourceActors lists the sources that take part in the next barrier. The slice is not changed later.
@@ -73,8 +81,12 @@ func (w *Worker) storeState(m StoreInstanceState, now time.Time) error {
 		// It belongs to an execution that is being stopped.
 		return nil
 	}
-	if m.Epoch != x.Passed+1 || m.Epoch > w.started {
-		return fmt.Errorf("checkpoint: actor %d passed barrier %d after %d, the newest is %d", m.Actor, m.Epoch, x.Passed, w.started)
+	if m.Epoch > w.started {
+		w.early = append(w.early, m)
+		return nil
+	}
+	if m.Epoch != x.Passed+1 {
+		return fmt.Errorf("checkpoint: actor %d passed barrier %d after %d", m.Actor, m.Epoch, x.Passed)
 	}
 	if x.Last != 0 && m.Epoch > x.Last {
 		return fmt.Errorf("checkpoint: actor %d passed barrier %d, its last was %d", m.Actor, m.Epoch, x.Last)
