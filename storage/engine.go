@@ -105,7 +105,7 @@ func (fs markerFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 
 func openPebble(s *Store) (*pebble.DB, error) {
 	opts := &pebble.Options{
-		FS:                          markerFS{s.cfg.FS},
+		FS:                          markerFS{s.room},
 		Logger:                      engineLogger{s},
 		EventListener:               eventListener(s.cfg.Logger),
 		FormatMajorVersion:          pebble.FormatNewest,

@@ -83,6 +83,8 @@ type logConfig struct {
 	zeroAhead int64
 	// checkpoint is the last position that recovery does not need.
 	checkpoint LogPos
+	// full tells that something else in the directory waits for room. Nil: nothing ever does.
+	full func() bool
 }
 
 // LogMetrics is what the log reports about itself.
@@ -459,6 +461,9 @@ func (l *Log) create(h segHeader) (_ vfs.File, off int64, err error) {
 
 // room refuses to write into the space that checkpoints need.
 func (l *Log) room(n int) error {
+	if l.cfg.full != nil && l.cfg.full() {
+		return diskFull(fmt.Errorf("a checkpoint waits for room in %s", l.cfg.dir))
+	}
 	if l.cfg.reserveBytes < 0 {
 		return nil
 	}

@@ -90,6 +90,8 @@ type Store struct {
 	lock io.Closer
 	db   *pebble.DB
 	log  *Log
+	// room is the file system as Pebble sees it.
+	room *roomFS
 	// ingestOpts say how files are written that Pebble ingests.
 	ingestOpts sstable.WriterOptions
 
@@ -161,6 +163,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		pins:         map[Epoch]int{},
 		gens:         map[uint64]int{},
 		tails:        map[TableID]*stateTail{},
+		room:         newRoomFS(cfg.FS, cfg.Logger),
 	}
 	defer func() {
 		if r := recover(); r != nil {
@@ -209,6 +212,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		segmentBytes: cfg.LogSegmentBytes, reserveBytes: cfg.ReserveBytes,
 		zeroAhead:  min(logZeroAhead, cfg.LogSegmentBytes/8),
 		checkpoint: s.checkpoint.LogPos,
+		full:       s.room.full,
 	})
 	if err != nil {
 		return nil, err
@@ -225,6 +229,10 @@ func (s *Store) newBase() *base {
 		s.cfg.Logger.Error("storage: closing a snapshot", "error", err)
 	})
 }
+
+// GiveUp makes writes of the engine that wait because the disk is full fail, so that a store that is to be closed
+// can be. What they belong to is not committed, and the store has failed then.
+func (s *Store) GiveUp() { s.room.interrupt() }
 
 // Close ends the store. Snapshots, versions and iterators must be released before; what is not
 // committed is lost, except for what is in the log.

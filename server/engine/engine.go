@@ -227,6 +227,9 @@ func (e *Engine) Close(ctx context.Context) error {
 			err = fmt.Errorf("last checkpoint: %w", werr)
 		}
 	}
+	if inc != nil {
+		inc.Store.GiveUp()
+	}
 	e.cancel()
 	e.wg.Wait()
 	if inc != nil {

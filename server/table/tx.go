@@ -25,7 +25,7 @@ type Tx struct {
 	// bytes is about what the commit's log record will have, and limit what it may have; 0 stands for
 	// maxBytes.
 	bytes, limit int64
-	key   []byte // scratch
+	key          []byte // scratch
 	// waiting is the request that the transaction waits for, under Locks.mu; nil if none.
 	waiting *request
 }
