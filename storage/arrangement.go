@@ -62,6 +62,8 @@ type Arrangement struct {
 type sealedVersion struct {
 	epoch Epoch
 	layers
+	// detached: sealed before a Reset, so that later commits say nothing about it.
+	detached bool
 }
 
 // openBarrier is a barrier on its way through the writers of an arrangement.
@@ -329,7 +331,7 @@ func (a *Arrangement) rebase(epoch Epoch, written int, b *base) {
 	}
 	for i := range a.versions {
 		v := &a.versions[i]
-		if v.base != a.base || v.epoch < newest {
+		if v.detached || v.base != a.base || v.epoch < newest {
 			continue
 		}
 		v.base.unref()
@@ -339,6 +341,24 @@ func (a *Arrangement) rebase(epoch Epoch, written int, b *base) {
 	a.count()
 	a.base.unref()
 	a.base = b.ref()
+}
+
+// Reset takes the arrangement back to the last committed checkpoint: what was applied since, sealed or not, is
+// gone, and there is one writer again; the caller sees to it that nobody uses an earlier Writer any more, and
+// that no commit is under way. The versions sealed before stay readable for whoever has pinned
+// their epochs; the next version must be sealed at an epoch after all of them.
+func (a *Arrangement) Reset() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dropped != 0 {
+		return
+	}
+	for i := range a.versions {
+		a.versions[i].detached = true
+	}
+	a.frozen, a.head, a.headRoot, a.headDirty = nil, newLayer(), nil, false
+	a.barriers = nil
+	a.writers = []*Writer{{a: a}}
 }
 
 // at finds the version that a reader at epoch sees; ok is false if it is released.

@@ -98,13 +98,15 @@ type driver struct {
 	state map[TableID]*StateTable
 	snaps []*Snapshot
 	next  TableID
+	// reset has the epoch in which an arrangement was reset last.
+	reset map[TableID]Epoch
 	// beforeCommit and afterCommit, if not nil, are told what is being committed.
 	beforeCommit func(c *Commit, becomes ckpt)
 	afterCommit  func()
 }
 
 func newDriver(t *testing.T, seed int64, fs vfs.FS) *driver {
-	d := &driver{t: t, rng: rand.New(rand.NewSource(seed)), fs: fs, next: 1}
+	d := &driver{t: t, rng: rand.New(rand.NewSource(seed)), fs: fs, next: 1, reset: map[TableID]Epoch{}}
 	d.m = model{head: map[TableID]rows{}, state: map[TableID]rows{}, meta: rows{}, epochs: map[Epoch]map[TableID]rows{}}
 	d.m.committed = ckpt{arrs: map[TableID]rows{}, state: map[TableID]rows{}, meta: rows{}}
 	d.open()
@@ -519,13 +521,69 @@ func (d *driver) read() {
 		if v, err := a.VersionAt(d.epoch); err == nil {
 			d.equal(fmt.Sprintf("table %d version at %d", id, d.epoch), d.iterate(v.Iterator(lo, hi, reverse)),
 				d.m.epochs[d.epoch][id].sorted(lo, hi, reverse))
+			if d.reset[id] < d.epoch {
+				d.difference(id, v)
+			}
 			v.Release()
+		}
+	}
+}
+
+// difference checks that a version is the last checkpoint and the difference.
+func (d *driver) difference(id TableID, v *Version) {
+	df := v.Difference()
+	defer df.Release()
+	old := d.m.committed.arrs[id]
+	got := maps.Clone(old)
+	if got == nil {
+		got = rows{}
+	}
+	n, last := 0, ""
+	df.Keys(nil, func(k []byte) bool {
+		if n++; n > 1 && string(k) <= last || !df.Touched(k) {
+			d.t.Fatalf("table %d: touched key %s after %s", id, k, last)
+		}
+		last = string(k)
+		o, ok, err := df.Old(k)
+		d.must(err)
+		if w, wok := old[last]; ok != wok || string(o) != w {
+			d.t.Fatalf("table %d: old %s = %q %t, want %q %t", id, k, o, ok, w, wok)
+		}
+		val, ok, err := v.Get(k)
+		d.must(err)
+		if delete(got, last); ok {
+			got[last] = string(val)
+		}
+		return true
+	})
+	if n != df.Len() {
+		d.t.Fatalf("table %d: %d touched keys of %d", id, n, df.Len())
+	}
+	d.equal(fmt.Sprintf("table %d at %d by difference", id, d.epoch), got.sorted(nil, nil, false), d.m.epochs[d.epoch][id].sorted(nil, nil, false))
+}
+
+// resetTable takes an arrangement back to the last commit: checkpoints that were sealed and are not committed
+// do not have its changes any more, the versions have.
+func (d *driver) resetTable() {
+	id := d.table()
+	d.s.Arrangement(id).Reset()
+	d.reset[id] = d.epoch
+	at := d.m.committed.arrs[id]
+	if at == nil {
+		at = rows{}
+	}
+	d.m.head[id] = maps.Clone(at)
+	for _, k := range d.m.sealed {
+		if k.arrs[id] != nil {
+			k.arrs[id] = maps.Clone(at)
 		}
 	}
 }
 
 func (d *driver) step() {
 	switch n := d.rng.Intn(100); {
+	case n < 2:
+		d.resetTable()
 	case n < 30:
 		d.apply()
 	case n < 45:
