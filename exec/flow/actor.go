@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/checkpoint/channel"
@@ -33,6 +34,8 @@ type actor struct {
 	chain *chain
 	// tables are the state tables that the operators have opened.
 	tables []*storage.StateTable
+	// passed is the newest epoch whose barrier the actor has passed.
+	passed atomic.Uint64
 	// last is set when the barrier that removes the actor has passed.
 	last bool
 }
@@ -49,6 +52,7 @@ func (a *actor) run() {
 		}
 		a.gate.close()
 		a.rt.ended(a)
+		a.job.running.Done()
 	}()
 	var err error
 	if a.frag.Source != nil {
@@ -68,6 +72,9 @@ func (a *actor) runGate() error {
 			return err
 		}
 		a.chain = &chain{}
+		if f := a.rt.cfg.Fault; f != nil {
+			a.chain.fault = func(operator string) { f(a.job.job.ID, a.id, operator) }
+		}
 		if err := a.chain.open(root, len(a.frag.Inputs), a.disp, a.context); err != nil {
 			return err
 		}
@@ -156,6 +163,7 @@ func (a *actor) report(b exec.Barrier) {
 			state = ds
 		}
 	}
+	a.passed.Store(uint64(b.Epoch))
 	a.rt.driver().Send(checkpoint.Collected{Actor: a.id, Epoch: checkpoint.Epoch(b.Epoch), State: state})
 }
 
@@ -172,7 +180,7 @@ func (a *actor) openState(id storage.TableID) (*storage.StateTable, error) {
 // context makes what an operator of this actor gets from its surroundings.
 func (a *actor) context(op string) *exec.Context {
 	return &exec.Context{
-		Ctx:    a.rt.ctx,
+		Ctx:    a.job.ctx,
 		Logger: a.rt.cfg.Logger.With("job", a.job.job.Name, "operator", op),
 		State: func(name string) exec.StateTable {
 			id := a.job.job.StateID(fmt.Sprintf("%d/%s/%s", a.frag.ID, op, name))

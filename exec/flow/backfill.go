@@ -306,6 +306,8 @@ type SourceBackfill struct {
 	// rest is how many rows were left at the last barrier.
 	rest int64
 	full *vec.Chunk
+	// from is where each split begins, once known.
+	from []SplitPosition
 }
 
 // SourceBackfillConfig configures a SourceBackfill.
@@ -316,7 +318,10 @@ type SourceBackfillConfig struct {
 	// Cols are the columns of SourceTypes that make the input and the output.
 	Cols []int
 	// Position gives the rows of a split that the source had delivered at the end of an epoch.
-	Position       func(split int, epoch storage.Epoch) int64
+	Position func(split int, epoch storage.Epoch) int64
+	// From gives where the first reader of a split begins: for a job that begins again at a checkpoint, where
+	// the source was then. Nil: at the start.
+	From           func(split int) (SplitPosition, error)
 	Progress       Progress
 	Complete       bool
 	RequestBarrier func()
@@ -376,12 +381,25 @@ func (b *SourceBackfill) Barrier(br exec.Barrier) error {
 	if err := b.out.Barrier(br); err != nil {
 		return err
 	}
-	if !b.done {
-		for i, s := range b.Splits {
-			b.goal[i] = b.Position(s, br.Epoch)
-		}
-		b.pending = true
+	if b.done {
+		return nil
 	}
+	if b.from == nil {
+		b.from = make([]SplitPosition, len(b.Splits))
+		for i, s := range b.Splits {
+			if b.From == nil {
+				break
+			}
+			var err error
+			if b.from[i], err = b.From(s); err != nil {
+				return err
+			}
+		}
+	}
+	for i, s := range b.Splits {
+		b.goal[i] = b.Position(s, br.Epoch)
+	}
+	b.pending = true
 	return nil
 }
 
@@ -397,6 +415,8 @@ func (b *SourceBackfill) AfterBarrier(br exec.Barrier) error {
 		rest += goal
 		if i < len(b.readers) && b.readers[i] != nil {
 			rest -= b.readers[i].Rows()
+		} else {
+			rest -= b.from[i].Rows
 		}
 	}
 	reached := true
@@ -422,14 +442,14 @@ func (b *SourceBackfill) AfterBarrier(br exec.Barrier) error {
 
 // readSplit reads up to goal, or a portion, and tells whether goal was reached.
 func (b *SourceBackfill) readSplit(i int, goal int64) (bool, error) {
-	if goal == 0 {
+	if goal <= b.from[i].Rows {
 		return true, nil
 	}
 	for len(b.readers) <= i {
 		b.readers = append(b.readers, nil)
 	}
 	if b.readers[i] == nil {
-		r, err := OpenSplit(b.ctx.Ctx, b.Source, b.Splits[i], nil, b.Cols)
+		r, err := OpenSplit(b.ctx.Ctx, b.Source, b.Splits[i], b.from[i].Offset, b.Cols)
 		if err != nil {
 			return false, err
 		}

@@ -32,6 +32,24 @@ type chain struct {
 	selfs      []exec.Operator
 	ops        []exec.Operator
 	continuers []Continuer
+	// fault is called before an operator gets something; nil but in tests.
+	fault func(operator string)
+}
+
+// faulty calls fault before everything that passes.
+type faulty struct {
+	exec.Output
+	fault func()
+}
+
+func (f *faulty) Chunk(c *vec.Chunk) error {
+	f.fault()
+	return f.Output.Chunk(c)
+}
+
+func (f *faulty) Barrier(b exec.Barrier) error {
+	f.fault()
+	return f.Output.Barrier(b)
 }
 
 // link is the connection from a child (or an input) to port number port of an operator. It is the
@@ -107,7 +125,11 @@ func (c *chain) wire(n *Node, out exec.Output, context func(string) *exec.Contex
 		join = &barrierJoin{ports: len(n.In)}
 	}
 	for i, in := range n.In {
-		if err := c.wire(in, &link{op: n.Op, port: i, join: join}, context); err != nil {
+		var to exec.Output = &link{op: n.Op, port: i, join: join}
+		if c.fault != nil {
+			to = &faulty{Output: to, fault: func() { c.fault(n.Name) }}
+		}
+		if err := c.wire(in, to, context); err != nil {
 			return err
 		}
 	}

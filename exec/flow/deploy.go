@@ -39,6 +39,9 @@ func (r *Runtime) Deploy(ctx context.Context, save Save, jobs ...*Job) (storage.
 
 func (r *Runtime) withdraw(ids []JobID) {
 	for _, id := range ids {
+		if d := r.job(id); d != nil {
+			d.cancel()
+		}
 		r.setJob(id, nil)
 	}
 }
@@ -63,7 +66,7 @@ func (r *Runtime) Remove(ctx context.Context, save Save, ids ...JobID) (storage.
 			continue
 		}
 		removed[id] = d
-		r.setJob(id, nil)
+		r.leave(d, true)
 		for _, as := range d.actors {
 			for _, a := range as {
 				m.remove[a.id] = a
@@ -75,11 +78,24 @@ func (r *Runtime) Remove(ctx context.Context, save Save, ids ...JobID) (storage.
 	}
 	e, err := r.mutate(ctx, m, !save.empty())
 	if err != nil {
-		for id, d := range removed {
-			r.setJob(id, d)
+		for _, d := range removed {
+			r.leave(d, false)
 		}
 	}
 	return e, err
+}
+
+// leave moves a job from the deployed ones to those that are leaving, or back.
+func (r *Runtime) leave(d *deployed, on bool) {
+	r.jobsMu.Lock()
+	defer r.jobsMu.Unlock()
+	if on {
+		delete(r.jobs, d.job.ID)
+		r.leaving[d] = true
+	} else {
+		delete(r.leaving, d)
+		r.jobs[d.job.ID] = d
+	}
 }
 
 // removable checks that no other job reads from the ones to be removed: it would wait for their
@@ -102,16 +118,34 @@ func (r *Runtime) removable(ids []JobID) error {
 	return nil
 }
 
-// Save makes a checkpoint that contains save, without changing the graph, and awaits it.
+// Save makes a checkpoint that contains save, without changing the graph, and awaits it. The error wraps
+// ErrRestarting if nothing was saved because a job that save needs was lost.
 func (r *Runtime) Save(ctx context.Context, save Save) error {
 	r.graph.Lock()
-	m := &Mutation{save: save, injected: make(chan storage.Epoch, 1)}
+	durable, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m := &Mutation{
+		save: save, injected: make(chan storage.Epoch, 1),
+		lost: func() { cancel(fmt.Errorf("flow: not saved: %w", ErrRestarting)) },
+	}
+	for _, id := range save.Needs {
+		d := r.job(id)
+		if d == nil {
+			r.graph.Unlock()
+			return fmt.Errorf("flow: not saved: job %d is gone: %w", id, ErrRestarting)
+		}
+		m.needs = append(m.needs, d)
+	}
 	e, err := r.mutate(ctx, m, true)
 	r.graph.Unlock()
 	if err != nil {
 		return err
 	}
-	return r.WaitDurable(ctx, e)
+	err = r.WaitDurable(durable, e)
+	if cause := context.Cause(durable); cause != nil && ctx.Err() == nil {
+		return cause
+	}
+	return err
 }
 
 // Has tells whether a job is deployed.
@@ -148,13 +182,28 @@ func (r *Runtime) build(j *Job, m *Mutation) error {
 		return fmt.Errorf("flow: job %d is deployed already", j.ID)
 	}
 	d := &deployed{job: j}
+	d.ctx, d.cancel = context.WithCancel(r.ctx)
+	if m.together != nil {
+		m.together[d] = true
+	}
 	for _, f := range j.Fragments {
 		if err := r.buildFragment(d, f, m); err != nil {
+			d.cancel()
 			return fmt.Errorf("flow: job %s: fragment %d: %w", j.Name, f.ID, err)
 		}
 	}
-	// Only now can others see it: it does not change any more.
-	r.setJob(j.ID, d)
+	// Only now can others see it: it does not change any more. What feeds it may have failed meanwhile.
+	r.jobsMu.Lock()
+	defer r.jobsMu.Unlock()
+	for _, f := range j.Fragments {
+		for _, in := range f.Inputs {
+			if up := r.jobs[in.Job]; up != nil && up.dead.Load() {
+				d.cancel()
+				return fmt.Errorf("flow: job %s: producer job %d: %w", j.Name, in.Job, ErrRestarting)
+			}
+		}
+	}
+	r.jobs[j.ID] = d
 	return nil
 }
 
@@ -167,6 +216,9 @@ func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 		}
 		if up == nil {
 			return fmt.Errorf("producer job %d is not running", in.Job)
+		}
+		if up.dead.Load() {
+			return fmt.Errorf("producer job %d: %w", in.Job, ErrRestarting)
 		}
 		k := in.Fragment
 		if k < 0 {
@@ -181,7 +233,9 @@ func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 		return fmt.Errorf("%d actors", f.Parallel)
 	}
 	if f.Source != nil && d.sources == nil {
-		d.sources = newPositions()
+		if d.sources = m.sources[d.job.ID]; d.sources == nil {
+			d.sources = newPositions()
+		}
 	}
 	var actors []*actor
 	for i := range f.Parallel {
@@ -272,7 +326,7 @@ func (r *Runtime) edgeFor(from, a *actor, input int, in Input, m *Mutation, d *d
 		}
 	}
 	r.nextEdge++
-	e := &edge{id: r.nextEdge, dist: in.Dist, cols: in.Cols, owner: a.frag, input: input, inner: from.job == d}
+	e := &edge{id: r.nextEdge, dist: in.Dist, cols: in.Cols, owner: a.frag, input: input, inner: from.job == d || m.together[from.job]}
 	m.addEdges[from.id] = append(m.addEdges[from.id], e)
 	d.edges = append(d.edges, e.id)
 	return e

@@ -27,8 +27,9 @@ type testSource interface {
 func sourceJob(s testSource) *Job {
 	return &Job{
 		ID: s.jobID(), Name: fmt.Sprintf("s%d", s.jobID()),
-		StateID:   func(string) storage.TableID { return storage.TableID(s.jobID()) },
-		Fragments: []*Fragment{{Parallel: s.Splits(), Types: SourceTypes(s), Source: &SourceSpec{Source: s, Failed: s.failed}}},
+		StateID:    func(string) storage.TableID { return storage.TableID(s.jobID()) },
+		Fragments:  []*Fragment{{Parallel: s.Splits(), Types: SourceTypes(s), Source: &SourceSpec{Source: s, Failed: s.failed}}},
+		Replayable: true,
 	}
 }
 

@@ -26,14 +26,20 @@ func TestRandomGraphs(t *testing.T) {
 	}
 	for i := range rounds {
 		seed := *seedFlag + int64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomGraph(t, seed, 60) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomGraph(t, seed, 60, nil) })
 	}
 }
 
-func randomGraph(t *testing.T, seed int64, steps int) {
+// randomGraph takes a graph through random steps; with f, jobs fail meanwhile.
+func randomGraph(t *testing.T, seed int64, steps int, f *faults) *world {
 	rng := rand.New(rand.NewSource(seed))
+	var fault func(JobID, ActorID, string)
+	if f != nil {
+		fault = f.call
+	}
 	w := newWorld(t, worldConfig{
-		seed: seed, parallel: 1 + rng.Intn(3), chunk: []int{1, 3, 1024}[rng.Intn(3)], queue: 1 + rng.Intn(3),
+		fault: fault,
+		seed:  seed, parallel: 1 + rng.Intn(3), chunk: []int{1, 3, 1024}[rng.Intn(3)], queue: 1 + rng.Intn(3),
 		portion: 1 + rng.Intn(20), barrier: time.Duration(1+rng.Intn(20)) * time.Millisecond,
 		ckpt: time.Duration(1+rng.Intn(40)) * time.Millisecond, sources: rng.Intn(3), splits: 1 + rng.Intn(3), nexmark: rng.Intn(2) * rng.Intn(2000),
 		// Little room for what arrives early, so that some of it is spilled and some held back.
@@ -44,6 +50,9 @@ func randomGraph(t *testing.T, seed int64, steps int) {
 	keys := 20 + rng.Intn(100)
 	var pending []*view
 	for range steps {
+		if f != nil && rng.Intn(6) == 0 {
+			w.armRandom(rng, f)
+		}
 		switch n := rng.Intn(20); {
 		case n < 8:
 			w.write(w.randomWrites(rng, 1+rng.Intn(20), keys))
@@ -78,13 +87,25 @@ func randomGraph(t *testing.T, seed int64, steps int) {
 			w.check()
 		default:
 			pending = slices.DeleteFunc(pending, w.created)
+			pending = w.withdrawFailed(pending)
 		}
 	}
-	for _, v := range pending {
-		w.finish(v)
+	if f != nil {
+		f.arm(0, 0)
 	}
-	w.await(w.rt.Open())
+	for len(pending) > 0 {
+		pending = slices.DeleteFunc(pending, w.created)
+		pending = w.withdrawFailed(pending)
+		w.await(w.rt.Open())
+	}
+	for _, v := range w.views {
+		for !w.rt.Readable(v.ID, w.store.Completed()) {
+			w.await(w.rt.Open())
+		}
+	}
+	w.durable(w.rt.Open())
 	w.check()
+	return w
 }
 
 func (w *world) randomView(rng *rand.Rand) *view {

@@ -89,6 +89,9 @@ type inbox struct {
 	rows   int       // of all chunks not yet released
 	limit  int       // chunks a slot may have queued; 0: no limit
 	closed bool
+	// dead: the actor's job was stopped by a failure. What is put is dropped, and its producers, which
+	// may be of jobs that run on, see nothing of it.
+	dead bool
 }
 
 // maxSpare bounds the messages for which an inbox keeps memory.
@@ -111,8 +114,15 @@ func (b *inbox) put(m message) error {
 		b.rows += m.chunk.chunk.Len()
 	}
 	if b.closed {
+		dead := b.dead
 		b.mu.Unlock()
-		return errStopped
+		if !dead {
+			return errStopped
+		}
+		if m.chunk != nil {
+			m.chunk.release()
+		}
+		return nil
 	}
 	first := len(b.queue) == 0
 	b.queue = append(b.queue, m)
@@ -171,6 +181,14 @@ func (b *inbox) waiting() (chunks, rows int) {
 		chunks += n
 	}
 	return chunks, b.rows
+}
+
+// die closes the inbox of an actor whose job has failed.
+func (b *inbox) die() {
+	b.mu.Lock()
+	b.dead = true
+	b.mu.Unlock()
+	b.close()
 }
 
 // close wakes all producers and the consumer; nothing more is delivered.

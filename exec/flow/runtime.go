@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/checkpoint/channel"
+	"github.com/weirdb/weir/checkpoint/failover"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
@@ -32,6 +33,11 @@ type Job struct {
 	// RowError takes the errors of expressions on rows; see exec.Context.
 	RowError func(err error) error
 	Env      *exec.Env
+	// Failover names the strategy of the job; empty: that of the runtime's owner.
+	Failover string
+	// Replayable says that what the job has sent since the last checkpoint can be given again to a consumer:
+	// it is kept in an arrangement, or comes from a source that can be read again.
+	Replayable bool
 }
 
 // Fragment is one stage of a job.
@@ -66,12 +72,20 @@ type edgeID uint64
 
 // Mutation is the change of the graph that a barrier carries. It is made by Deploy and Remove.
 type Mutation struct {
-	start       []*actor
+	start []*actor
+	// together are jobs that begin with the same barrier and at the same checkpoint, so that each sees
+	// what the others send from the start.
+	together map[*deployed]bool
+	// sources are the positions of source jobs that are started again.
+	sources     map[JobID]*positions
 	remove      map[ActorID]*actor
 	addEdges    map[ActorID][]*edge
 	removeEdges map[edgeID]bool
 	save        Save
-	injected    chan storage.Epoch // capacity 1
+	// needs are the jobs of save.Needs; lost is called when one of them is lost in time.
+	needs    []*deployed
+	lost     func()
+	injected chan storage.Epoch // capacity 1
 }
 
 func (m *Mutation) removes(a ActorID) bool { return m != nil && m.remove[a] != nil }
@@ -80,6 +94,9 @@ func (m *Mutation) removes(a ActorID) bool { return m != nil && m.remove[a] != n
 type Save struct {
 	Meta []storage.MetaOp
 	Drop []storage.TableID
+	// Needs are jobs whose state the checkpoint must have as well: if one of them is lost before, nothing of
+	// this is saved. For Save only.
+	Needs []JobID
 }
 
 func (s Save) empty() bool { return len(s.Meta) == 0 && len(s.Drop) == 0 }
@@ -119,6 +136,13 @@ type Config struct {
 	// actor is then told to stop, and the owner calls Stop and recovers with a new Runtime. What
 	// goes wrong after Stop or the end of the runtime's context is not reported.
 	Failed func(Failure)
+	// Failover decides how far the failure of a job reaches: only the actors of the jobs that it
+	// gives are stopped, if local, and everything else runs on; started then gets them. It is called by the
+	// actor that failed, under a lock: it must be quick, and not call the runtime. Nil: every failure
+	// ends the runtime. Failures of what is not a job's always do.
+	Failover func(f Failure, g []failover.Job) (jobs []JobID, started func(*Region), local bool)
+	// Fault is for tests: it is called before an operator gets a chunk or a barrier, and may panic.
+	Fault func(job JobID, actor ActorID, operator string)
 }
 
 // Runtime owns the actors of all jobs.
@@ -133,8 +157,10 @@ type Runtime struct {
 	// no actor may wait for it.
 	graph sync.Mutex
 	// jobsMu guards jobs for readers; writers hold graph too.
-	jobsMu   sync.RWMutex
-	jobs     map[JobID]*deployed
+	jobsMu sync.RWMutex
+	jobs   map[JobID]*deployed
+	// leaving are jobs that were removed and some of whose actors have not ended; guarded by jobsMu.
+	leaving  map[*deployed]bool
 	nextID   ActorID
 	nextEdge edgeID
 
@@ -148,6 +174,13 @@ type Runtime struct {
 	tables  map[JobID]*actor
 	// live are the actors whose goroutines run.
 	live map[ActorID]*actor
+	// regions are those whose end the coordinator has not confirmed, holds those that wait for checkpoints
+	// to be held, in the order of their asking; regionsMu guards both.
+	regionsMu sync.Mutex
+	regions   map[ActorID]*Region
+	holds     []*Region
+	// gaps are the epochs that jobs took no part in, oldest first; guarded by regionsMu too.
+	gaps map[JobID][]gap
 	// saves and logAt are what checkpoints that are not committed yet must contain, oldest first.
 	saves []epochSave
 	logAt []epochLog
@@ -160,7 +193,12 @@ type Runtime struct {
 
 type epochSave struct {
 	epoch storage.Epoch
-	save  Save
+	*Mutation
+}
+
+// without tells whether a job that the save needs is dead.
+func (m *Mutation) without() bool {
+	return slices.ContainsFunc(m.needs, func(d *deployed) bool { return d.dead.Load() })
 }
 
 type epochLog struct {
@@ -172,6 +210,15 @@ type epochLog struct {
 type deployed struct {
 	job    *Job
 	actors [][]*actor // by fragment
+	// ctx ends when the job is stopped. dead: it was, because it or what feeds it has failed; set under
+	// jobsMu and inject.
+	ctx    context.Context
+	cancel context.CancelFunc
+	dead   atomic.Bool
+	// running counts the actors that have been started and have not ended; alive does as well, guarded
+	// by inject.
+	running sync.WaitGroup
+	alive   int
 	// edges lead to this job's actors from others'.
 	edges   []edgeID
 	sources *positions // of a source job
@@ -200,7 +247,8 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	}
 	r := &Runtime{
 		cfg: cfg, jobs: map[JobID]*deployed{}, tables: map[JobID]*actor{}, live: map[ActorID]*actor{},
-		open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos,
+		open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos, regions: map[ActorID]*Region{},
+		gaps: map[JobID][]gap{}, leaving: map[*deployed]bool{},
 	}
 	r.pressure.memory, r.pressure.store = cfg.Memory, cfg.Store
 	r.ctx, r.cancel = context.WithCancel(ctx)
@@ -240,6 +288,7 @@ func (r *Runtime) Start(ev checkpoint.Events) {
 			completed(e)
 		}
 	}
+	ev.Gone, ev.Held = r.gone, r.held
 	ev.Violation = func(err error) { r.fail(nil, err) }
 	d := checkpoint.NewDriver(core, r, committer{r}, r.cfg.Clock, ev)
 	r.drv.Store(d)
@@ -266,12 +315,11 @@ func (r *Runtime) fail(a *actor, err error) {
 	if r.stopped.Load() || r.ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return
 	}
+	if a != nil && r.failLocal(a, err) {
+		return
+	}
 	r.failOnce.Do(func() {
-		f := Failure{Err: err}
-		if a != nil {
-			f.Job = a.job.job.ID
-			f.Err = fmt.Errorf("actor %d of %s: %w", a.id, a.job.job.Name, err)
-		}
+		f := failureOf(a, err)
 		if r.cfg.Failed != nil {
 			r.cfg.Failed(f)
 		}
@@ -279,13 +327,28 @@ func (r *Runtime) fail(a *actor, err error) {
 	})
 }
 
+func failureOf(a *actor, err error) Failure {
+	if a == nil {
+		return Failure{Err: err}
+	}
+	return Failure{Job: a.job.job.ID, Err: fmt.Errorf("actor %d of %s: %w", a.id, a.job.job.Name, err)}
+}
+
 // ended forgets an actor whose goroutine is about to end. A producer that waits for room in its inbox,
 // because the actor gave up before halt has closed it, must not wait for ever.
 func (r *Runtime) ended(a *actor) {
 	a.in.close()
 	r.inject.Lock()
-	defer r.inject.Unlock()
 	delete(r.live, a.id)
+	a.job.alive--
+	last := a.job.alive == 0
+	r.inject.Unlock()
+	if last {
+		a.job.cancel()
+		r.jobsMu.Lock()
+		delete(r.leaving, a.job)
+		r.jobsMu.Unlock()
+	}
 }
 
 func (r *Runtime) inputArrived() {
@@ -311,6 +374,10 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 	defer r.inject.Unlock()
 	if m != nil {
 		for _, a := range m.start {
+			if a.job.dead.Load() {
+				// What feeds it has failed since it was made.
+				continue
+			}
 			r.live[a.id] = a
 			if len(a.frag.Inputs) == 0 {
 				a.root.start(0, a.gen, epoch)
@@ -325,10 +392,14 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 			if a.frag.Source == nil { // a source asks what is needed of it at the barrier
 				a.disp.attach(m, epoch, true)
 			}
+			a.job.running.Add(1)
+			a.job.alive++
 			r.wg.Go(a.run)
 		}
-		if !m.save.empty() {
-			r.saves = append(r.saves, epochSave{epoch, m.save})
+		if m.without() {
+			m.lost()
+		} else if !m.save.empty() {
+			r.saves = append(r.saves, epochSave{epoch, m})
 		}
 	}
 	// Arrangements do not depend on each other, so the order is of no consequence.

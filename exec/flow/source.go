@@ -151,6 +151,16 @@ func (p *positions) set(epoch, oldest storage.Epoch, at SplitPosition) {
 	p.by[at.Split] = slices.Delete(ps, 0, gone)
 }
 
+// trim forgets what was noted for epochs after the given one.
+func (p *positions) trim(epoch storage.Epoch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for split, ps := range p.by {
+		p.by[split] = slices.DeleteFunc(ps, func(e epochPosition) bool { return e.epoch > epoch })
+	}
+	clear(p.over)
+}
+
 func (p *positions) at(split int, epoch storage.Epoch) (SplitPosition, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

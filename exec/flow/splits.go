@@ -2,7 +2,6 @@ package flow
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -114,7 +113,7 @@ type sourceReader struct {
 // runSource reads splits in turn and handles barriers between chunks. It begins after the first barrier,
 // when the edges and so the needed columns are known, and stands still while nobody reads from it.
 func (a *actor) runSource() error {
-	table, err := a.openState(a.job.job.StateID(fmt.Sprintf("%d/source/offsets", a.frag.ID)))
+	table, err := a.openState(offsetsTable(a.job.job, a.frag))
 	if err != nil {
 		return err
 	}
@@ -201,7 +200,7 @@ func (r *sourceReader) open() error {
 
 // openSplit makes the reader of a split.
 func (r *sourceReader) openSplit(s *sourceSplit) {
-	reader, err := OpenSplit(r.rt.ctx, r.spec.Source, s.no, s.at.Offset, r.cols)
+	reader, err := OpenSplit(r.job.ctx, r.spec.Source, s.no, s.at.Offset, r.cols)
 	if err != nil {
 		r.failed(s, err)
 		return
@@ -275,6 +274,9 @@ func (r *sourceReader) read(s *sourceSplit) error {
 		if s.reader == nil {
 			return nil
 		}
+	}
+	if f := r.rt.cfg.Fault; f != nil {
+		f(r.job.job.ID, r.id, "source")
 	}
 	p := r.pool.get()
 	n, err := s.reader.Next(p.chunk, r.rt.cfg.ChunkSize)

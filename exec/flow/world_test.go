@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -10,12 +11,14 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/op"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/fn"
@@ -43,6 +46,14 @@ type world struct {
 	history []rowWrite
 	seen    map[int64][2]int64
 
+	// regions gets the regions that fail, when faults are injected; repaired is closed when its receiver ends.
+	regions  chan *Region
+	repaired chan struct{}
+	// pending are the views that were created, also those that are complete.
+	pending []*view
+	// restarts counts the jobs that were started again.
+	restarts atomic.Int64
+
 	// mu is held shared by who compares views, and exclusively by who changes the set of them.
 	mu      sync.RWMutex
 	views   []*view
@@ -62,6 +73,8 @@ type worldConfig struct {
 	// alignment, early and spill are the runtime's Alignment, EarlyMemory and SpillLimit.
 	alignment    Alignment
 	early, spill int64
+	// fault makes operators fail; regions are then restarted instead of ending the runtime.
+	fault func(job JobID, actor ActorID, operator string)
 }
 
 func (c worldConfig) String() string {
@@ -93,10 +106,16 @@ type view struct {
 	States   map[string]uint32
 
 	w *world
-	// mu guards States. from is the first epoch in which the view is complete.
+	// mu guards States and failed. from is the first epoch in which the view is complete.
 	mu   sync.Mutex
 	from storage.Epoch
 	prog *progress
+	// failed: its job was lost before it was complete. gone is closed when it is dropped.
+	failed bool
+	saving sync.Mutex
+	gone   chan struct{}
+	// region is what the job is started again with: leaves in it send everything, the others catch up.
+	region map[JobID]bool
 }
 
 // progress closes done when all leaves have caught up.
@@ -160,9 +179,10 @@ func (w *world) start() {
 		Checkpoint: checkpoint.Config{BarrierInterval: w.cfg.barrier, CheckpointInterval: w.cfg.ckpt},
 		LogPos:     w.store.Checkpoint().LogPos,
 		Failed:     func(f Failure) { w.failure <- f },
+		Fault:      w.cfg.fault, Failover: w.failover(),
 	})
 	w.rt.Start(checkpoint.Events{})
-	w.views = nil
+	w.views, w.pending = nil, nil
 	cat, ok, err := w.store.Meta([]byte("catalog"))
 	w.must(err)
 	if ok {
@@ -175,7 +195,7 @@ func (w *world) start() {
 		jobs = append(jobs, sourceJob(s))
 	}
 	for _, v := range w.views {
-		v.w = w
+		v.w, v.gone = w, make(chan struct{})
 		for _, id := range v.tables() {
 			live[id] = true
 			w.nextID = max(w.nextID, uint32(id)+1)
@@ -194,10 +214,16 @@ func (w *world) start() {
 	}))
 	w.await(w.rt.Open())
 	w.history, w.seen = nil, maps.Clone(w.rows)
+	if w.repaired != nil {
+		go w.repair(w.rt)
+	}
 }
 
 func (w *world) stop() {
 	w.rt.Stop()
+	if w.repaired != nil {
+		<-w.repaired
+	}
 	w.must(w.store.Close())
 }
 
@@ -316,12 +342,19 @@ func (w *world) tableJob() *Job {
 // create deploys a view and returns before it is complete.
 func (w *world) create(kind string, over JobID) *view {
 	w.t.Helper()
-	v := &view{ID: JobID(w.nextID), Kind: kind, Over: over, Parallel: w.cfg.parallel, States: map[string]uint32{}, w: w}
+	v := &view{
+		ID: JobID(w.nextID), Kind: kind, Over: over, Parallel: w.cfg.parallel, States: map[string]uint32{}, w: w, gone: make(chan struct{}),
+	}
 	w.nextID++
+	w.pend(v)
 	v.prog = &progress{done: make(chan struct{})}
 	j := v.job()
 	v.prog.left = j.Fragments[0].Parallel
 	e, err := w.rt.Deploy(context.Background(), Save{}, j)
+	for w.cfg.fault != nil && errors.Is(err, ErrRestarting) {
+		w.await(w.rt.Open())
+		e, err = w.rt.Deploy(context.Background(), Save{}, j)
+	}
 	w.must(err)
 	v.prog.mu.Lock()
 	v.prog.epoch = max(v.prog.epoch, e)
@@ -339,10 +372,24 @@ func (w *world) created(v *view) bool {
 	}
 	w.await(v.prog.epoch)
 	v.from = v.prog.epoch
+	// A region of which the view is part waits until this is decided.
+	v.saving.Lock()
+	defer v.saving.Unlock()
+	if v.hasFailed() {
+		return false
+	}
+	w.mu.RLock()
+	cat := catalogOf(append(slices.Clone(w.views), v))
+	w.mu.RUnlock()
+	err := w.rt.Save(context.Background(), Save{Meta: []storage.MetaOp{cat}, Needs: []JobID{v.ID}})
+	if w.cfg.fault != nil && errors.Is(err, ErrRestarting) {
+		v.fail()
+		return false
+	}
+	w.must(err)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.views = append(w.views, v)
-	w.must(w.rt.Save(context.Background(), Save{Meta: []storage.MetaOp{w.catalog()}}))
 	return true
 }
 
@@ -361,9 +408,13 @@ func (w *world) finish(v *view) *view {
 	return v
 }
 
-func (w *world) catalog() storage.MetaOp {
-	b, err := json.Marshal(w.views)
-	w.must(err)
+func (w *world) catalog() storage.MetaOp { return catalogOf(w.views) }
+
+func catalogOf(views []*view) storage.MetaOp {
+	b, err := json.Marshal(views)
+	if err != nil {
+		panic(err)
+	}
 	return storage.MetaOp{Key: []byte("catalog"), Value: b}
 }
 
@@ -381,14 +432,15 @@ func (w *world) drop(v *view, pending []*view) (gone []*view) {
 	var ids []JobID
 	var save Save
 	for _, g := range gone {
+		close(g.gone)
 		ids = append(ids, g.ID)
 		save.Drop = append(save.Drop, g.tables()...)
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.views = slices.DeleteFunc(w.views, func(o *view) bool { return slices.Contains(gone, o) })
 	save.Meta = []storage.MetaOp{w.catalog()}
 	e, err := w.rt.Remove(context.Background(), save, ids...)
+	w.mu.Unlock()
 	w.must(err)
 	w.durable(e)
 	return gone
@@ -409,7 +461,7 @@ func (v *view) stateID(name string) storage.TableID {
 	defer v.mu.Unlock()
 	id, ok := v.States[name]
 	if !ok {
-		if v.prog == nil {
+		if v.prog == nil || v.region != nil {
 			panic("no state " + name)
 		}
 		// Ids are never used again: those of a view come from its own range.
@@ -435,7 +487,9 @@ func (v *view) types() []types.Type {
 }
 
 func (v *view) job() *Job {
-	j := &Job{ID: v.ID, Name: fmt.Sprintf("v%d", v.ID), StateID: v.stateID, RowError: func(err error) error { return err }}
+	j := &Job{
+		ID: v.ID, Name: fmt.Sprintf("v%d", v.ID), StateID: v.stateID, RowError: func(err error) error { return err }, Replayable: true,
+	}
 	arr := v.w.store.Arrangement(storage.TableID(v.ID))
 	arr.SetWriters(v.Parallel)
 	keep := func(i int, in *Node) (*Node, error) {
@@ -506,7 +560,7 @@ func (v *view) aggFragment(j *Job, keep func(int, *Node) (*Node, error)) *Fragme
 // tableLeaf attaches to the table or a view with its schema; the backfill needs the key besides cols.
 func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 	in := Input{Job: v.Over, Fragment: -1, Cols: cols, Dist: Dist{Kind: ToHash, Cols: []int{0}}}
-	if v.prog == nil {
+	if v.prog == nil || v.region[v.Over] {
 		return in, func(int) (*Node, error) { return &Node{}, nil }
 	}
 	wide := slices.Clone(cols)
@@ -520,7 +574,7 @@ func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 	arr := v.w.store.Arrangement(storage.TableID(v.Over))
 	return in, func(i int) (*Node, error) {
 		row := vec.NewChunk(tableTypes, 1)
-		bf := NewTableBackfill(TableBackfillConfig{
+		cfg := TableBackfillConfig{
 			Types: ts, VersionAt: arr.VersionAt,
 			AppendKey: func(dst []byte, c *vec.Chunk, i int) []byte {
 				return vec.EncodeKey(dst, c.Cols, i, []vec.SortKey{{Col: at}})
@@ -538,10 +592,14 @@ func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 			},
 			HashCols: []int{at}, Index: i, Parallel: v.Parallel, Progress: v.prog,
 			RequestBarrier: v.w.rt.RequestBarrier, Portion: v.w.cfg.portion, MaxPortion: 4 * v.w.cfg.portion,
-		})
+		}
 		if v.Over%2 == 0 {
 			// Waiting for completion must not change what arrives.
-			bf.Completed = func() storage.Epoch { return storage.Epoch(v.w.rt.Marks().Completed) }
+			cfg.Completed = func() storage.Epoch { return storage.Epoch(v.w.rt.Marks().Completed) }
+		}
+		var bf exec.Operator = NewTableBackfill(cfg)
+		if v.region != nil {
+			bf = NewTableCatchUp(cfg)
 		}
 		n := &Node{Op: bf, Name: "backfill", In: []*Node{{}}}
 		if len(wide) == len(cols) {
@@ -579,11 +637,11 @@ func (v *view) sourceLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 	if n > 1 {
 		in.Dist.Kind = ToPeer
 	}
-	if v.prog == nil {
+	if v.prog == nil || v.region[v.Over] {
 		return in, func(int) (*Node, error) { return &Node{}, nil }
 	}
 	return in, func(i int) (*Node, error) {
-		bf := NewSourceBackfill(SourceBackfillConfig{
+		cfg := SourceBackfillConfig{
 			Source: src, Splits: splitsOf(src.Splits(), i, n), Cols: cols, Progress: v.prog,
 			Position: func(split int, e storage.Epoch) int64 {
 				ps, ok := v.w.rt.SourcePositions(v.Over, e)
@@ -593,8 +651,11 @@ func (v *view) sourceLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 				return ps[split].Rows
 			},
 			RequestBarrier: v.w.rt.RequestBarrier, Portion: int64(v.w.cfg.portion),
-		})
-		return &Node{Op: bf, Name: "backfill", In: []*Node{{}}}, nil
+		}
+		if v.region != nil {
+			cfg.From = func(split int) (SplitPosition, error) { return v.w.rt.CommittedPosition(v.Over, split) }
+		}
+		return &Node{Op: NewSourceBackfill(cfg), Name: "backfill", In: []*Node{{}}}, nil
 	}
 }
 
@@ -663,6 +724,9 @@ func (w *world) compare() (storage.Epoch, []string) {
 		rels[tableID] = append(rels[tableID], []int64{c.Cols[0].Int[i], c.Cols[1].Int[i], c.Cols[2].Int[i]})
 	}
 	for _, s := range w.sources {
+		if !w.rt.Readable(s.jobID(), snap.Epoch()) {
+			continue
+		}
 		ps, ok := w.rt.SourcePositions(s.jobID(), snap.Epoch())
 		if !ok {
 			w.t.Errorf("%v: no positions of source %d at epoch %d", w.cfg, s.jobID(), snap.Epoch())
@@ -675,7 +739,12 @@ func (w *world) compare() (storage.Epoch, []string) {
 		}
 	}
 	for _, v := range w.views {
-		if v.from > snap.Epoch() {
+		if v.from > snap.Epoch() || !w.rt.Readable(v.ID, snap.Epoch()) {
+			delete(rels, v.ID)
+			continue
+		}
+		if v.Over != tableID && !w.rt.Readable(v.Over, snap.Epoch()) {
+			w.t.Errorf("%v: epoch %d: view %d is readable, but not %d under it", w.cfg, snap.Epoch(), v.ID, v.Over)
 			continue
 		}
 		rels[v.ID] = v.scratch(rels[v.Over])
