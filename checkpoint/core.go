@@ -206,7 +206,10 @@ func (c *Core) do(a Action) { c.actions = append(c.actions, a) }
 
 // lose takes dead actors out of everything.
 func (c *Core) lose(m Lost) {
-	completed := c.completed
+	completed, saved := c.completed, c.durable
+	if n := len(c.saving); n > 0 {
+		saved = c.saving[n-1].epoch
+	}
 	for _, a := range m.Actors {
 		c.lost[a] = true
 		delete(c.actors, a)
@@ -236,7 +239,7 @@ func (c *Core) lose(m Lost) {
 	}
 	// Of rounds that were demoted and completed before: their states are still nobody's.
 	c.carried = slices.DeleteFunc(c.carried, gone)
-	c.do(Gone{Actors: m.Actors, Completed: completed})
+	c.do(Gone{Actors: m.Actors, Completed: completed, Saved: saved})
 	c.completeRounds()
 }
 

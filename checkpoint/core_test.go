@@ -148,7 +148,7 @@ func printAction(a Action, start time.Time) string {
 	case CommitFailed:
 		return fmt.Sprintf("commit failed %d: %v", a.Epoch, a.Err)
 	case Gone:
-		return fmt.Sprintf("gone %v, completed with them %d", a.Actors, a.Completed)
+		return fmt.Sprintf("gone %v, completed with them %d, saved %d", a.Actors, a.Completed, a.Saved)
 	case Held:
 		return fmt.Sprintf("held at %d", a.Durable)
 	case Aborted:
@@ -259,7 +259,7 @@ func simulate(seed int64) error {
 				}
 				durable = a.Epoch
 			case Gone:
-				if a.Completed > completed {
+				if a.Completed > completed || a.Saved > a.Completed {
 					return fmt.Errorf("gone with epoch %d complete, but that is %d", a.Completed, completed)
 				}
 				for e, r := range rounds {

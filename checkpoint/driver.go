@@ -48,8 +48,8 @@ type Events struct {
 	Durable func(e Epoch)
 	// CommitFailed: the checkpoint of e could not be written; it will be tried again.
 	CommitFailed func(e Epoch, err error)
-	// Gone: actors were lost, and are out of every epoch after completed.
-	Gone func(actors []ActorID, completed Epoch)
+	// Gone: actors were lost, and are out of every epoch after completed and every checkpoint after saved.
+	Gone func(actors []ActorID, completed, saved Epoch)
 	// Held: the durable epoch stands still, see Hold.
 	Held func(durable Epoch)
 	// Violation: a message broke the protocol; the dataflow must be recovered.
@@ -242,7 +242,7 @@ func (d *Driver) step(ctx context.Context, m Message, timerC <-chan time.Time, s
 			}
 		case Gone:
 			if d.ev.Gone != nil {
-				d.ev.Gone(a.Actors, a.Completed)
+				d.ev.Gone(a.Actors, a.Completed, a.Saved)
 			}
 		case Held:
 			if d.ev.Held != nil {

@@ -129,10 +129,11 @@ type (
 	}
 	// SetTimer asks for a Tick at At; it replaces an earlier timer. The zero time cancels it.
 	SetTimer struct{ At time.Time }
-	// Gone answers Lost: Completed is the newest epoch that was completed with the lost actors.
+	// Gone answers Lost: Completed is the newest epoch that was completed with the lost actors, Saved the
+	// newest checkpoint that was: it is durable, or will be.
 	Gone struct {
-		Actors    []ActorID
-		Completed Epoch
+		Actors           []ActorID
+		Completed, Saved Epoch
 	}
 	// Held answers Hold{On: true}: Durable stands still until the hold ends.
 	Held struct{ Durable Epoch }

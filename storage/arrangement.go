@@ -359,6 +359,7 @@ func (a *Arrangement) Reset() {
 	a.frozen, a.head, a.headRoot, a.headDirty = nil, newLayer(), nil, false
 	a.barriers = nil
 	a.writers = []*Writer{{a: a}}
+	a.count()
 }
 
 // at finds the version that a reader at epoch sees; ok is false if it is released.

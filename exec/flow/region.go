@@ -222,8 +222,9 @@ func (r *Runtime) stopRegion(g *Region) {
 	r.regionsMu.Unlock()
 }
 
-// gone hears from the coordinator that actors are out of every epoch after completed.
-func (r *Runtime) gone(actors []checkpoint.ActorID, completed checkpoint.Epoch) {
+// gone hears from the coordinator that actors are out of every epoch after completed, and every checkpoint
+// after saved.
+func (r *Runtime) gone(actors []checkpoint.ActorID, completed, saved checkpoint.Epoch) {
 	r.regionsMu.Lock()
 	var g *Region
 	for _, id := range actors {
@@ -244,8 +245,8 @@ func (r *Runtime) gone(actors []checkpoint.ActorID, completed checkpoint.Epoch) 
 	}
 	r.inject.Lock()
 	r.saves = slices.DeleteFunc(r.saves, func(s epochSave) bool {
-		// Up to completed the jobs have taken part, and the checkpoint has their state.
-		drop := s.epoch > g.completed && s.without()
+		// The checkpoint of saved has their state.
+		drop := s.epoch > storage.Epoch(saved) && s.without()
 		if drop {
 			s.lost()
 		}
