@@ -23,7 +23,7 @@ type LeafFunc func(ctx *exec.Context, out func(*vec.Chunk) error) error
 // Run calls f.
 func (f LeafFunc) Run(ctx *exec.Context, out func(*vec.Chunk) error) error { return f(ctx, out) }
 
-// Node is an operator with its inputs, or a leaf.
+// Node is an operator with its inputs, a leaf, or a loop.
 type Node struct {
 	Op exec.Operator
 	In []*Node
@@ -31,6 +31,7 @@ type Node struct {
 	// one starts never takes a row back.
 	BuildLast bool
 	Leaf      Leaf
+	Loop      *Loop
 }
 
 // Filler is an operator that knows when it needs no more input: what feeds it is then stopped.
@@ -63,6 +64,9 @@ func (o *output) Watermark(exec.Watermark) error { return nil }
 func (o *output) Barrier(exec.Barrier) error     { return nil }
 
 func run(ctx *exec.Context, n *Node, out *output) error {
+	if n.Loop != nil {
+		return n.Loop.run(ctx, out.Chunk)
+	}
 	if n.Op == nil {
 		return n.Leaf.Run(ctx, out.Chunk)
 	}

@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
@@ -113,7 +115,11 @@ func (b *Binder) tableRef(q *scope, t *ast.TableRef) *fromItem {
 			return b.cteRef(q, c, t.Alias)
 		}
 	}
-	rel := b.relation(t.Name)
+	rel, err := Lookup(b.cfg.Catalog, b.cfg.SearchPath, t.Name)
+	if err != nil {
+		raise(q.futureItem(err, t.Name))
+	}
+	b.use(rel)
 	return b.relItem(q, rel, t.Alias, t.Name.Pos)
 }
 
@@ -167,7 +173,10 @@ func (b *Binder) viewRef(q *scope, rel *catalog.Relation, alias *ast.Alias, pos 
 }
 
 func (b *Binder) cteRef(q *scope, c *cte, alias *ast.Alias) *fromItem {
-	sub := b.query(c.at, c.query)
+	if c.working != nil {
+		return b.workingRef(q, c, alias)
+	}
+	sub := b.cteQuery(c)
 	b.resolveUnknown(sub)
 	r := &relItem{name: c.name, relName: c.name}
 	for i, oc := range sub.Cols {
@@ -180,34 +189,67 @@ func (b *Binder) cteRef(q *scope, c *cte, alias *ast.Alias) *fromItem {
 	return b.single(q, sub.Node, r, alias, "table")
 }
 
+// futureItem adds to the error for a relation that does not exist that a WITH item has its name.
+func (s *scope) futureItem(err error, n ast.Name) error {
+	e, ok := err.(*sqlerr.Error)
+	for at := s; ok && at != nil && len(n.Parts) == 1; at = at.parent {
+		if slices.Contains(at.future, n.Parts[0]) {
+			return e.WithDetail("There is a WITH item named \"%s\", but it cannot be referenced from this part of the query.", n.Parts[0]).
+				WithHint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.")
+		}
+	}
+	return err
+}
+
+// cteQuery binds the query of a WITH item, once for each reference.
+func (b *Binder) cteQuery(c *cte) *Query {
+	if c.recursive {
+		return b.recursive(c)
+	}
+	return b.query(c.at, c.query)
+}
+
 // with adds the items of a WITH clause to s.
 func (b *Binder) with(s *scope, w *ast.With) {
 	if w == nil {
 		return
 	}
-	if w.Recursive {
-		for _, c := range w.CTEs {
-			if sel, ok := c.Query.(*ast.Select); ok && mentions(sel, c.Name) {
-				unsupported(c.Pos, "WITH RECURSIVE")
-			}
-		}
-	}
+	order := make([]int, len(w.CTEs))
 	for i, c := range w.CTEs {
+		order[i] = i
 		for _, o := range w.CTEs[:i] {
 			if o.Name == c.Name {
 				fail(sqlerr.DuplicateAlias, c.Pos, "WITH query name \"%s\" specified more than once", c.Name)
 			}
 		}
 	}
-	for _, c := range w.CTEs {
+	self := make([]bool, len(w.CTEs))
+	if w.Recursive {
+		order, self = recursiveOrder(w)
+		for i := range w.CTEs {
+			if self[i] {
+				checkRecursion(&w.CTEs[i])
+			}
+		}
+	}
+	for _, i := range order {
+		c := w.CTEs[i]
 		sel, ok := c.Query.(*ast.Select)
 		if !ok {
 			unsupported(c.Pos, "a data-modifying statement in WITH")
 		}
 		at := &scope{parent: s.parent, ctes: append([]*cte(nil), s.ctes...), q: &queryState{}}
-		d := &cte{name: c.Name, query: sel, columns: c.Columns, at: at, pos: c.Pos}
+		d := &cte{name: c.Name, query: sel, columns: c.Columns, at: at, pos: c.Pos, recursive: self[i]}
+		if d.recursive {
+			at.ctes = append(at.ctes, d)
+		}
+		if !w.Recursive {
+			for _, o := range w.CTEs[i:] {
+				at.future = append(at.future, o.Name)
+			}
+		}
 		// Bound once for its errors, even if it is never used.
-		sub := b.query(at, sel)
+		sub := b.cteQuery(d)
 		if len(c.Columns) > len(sub.Cols) {
 			fail(sqlerr.InvalidColumnReference, c.Pos, "WITH query \"%s\" has %d columns available but %d columns specified",
 				c.Name, len(sub.Cols), len(c.Columns))

@@ -102,36 +102,3 @@ func (b *Binder) firstColumn(q *ast.Select) string {
 	}
 	return ""
 }
-
-// mentions tells whether a query reads a relation called name (for WITH RECURSIVE).
-func mentions(q *ast.Select, name string) bool {
-	found := false
-	var query func(*ast.Select)
-	var table func(ast.TableExpr)
-	table = func(t ast.TableExpr) {
-		switch t := t.(type) {
-		case *ast.TableRef:
-			found = found || len(t.Name.Parts) == 1 && t.Name.Parts[0] == name
-		case *ast.DerivedTable:
-			query(t.Query)
-		case *ast.Join:
-			table(t.L)
-			table(t.R)
-		}
-	}
-	query = func(q *ast.Select) {
-		switch body := q.Body.(type) {
-		case *ast.SelectCore:
-			for _, t := range body.From {
-				table(t)
-			}
-		case *ast.SetOp:
-			query(body.L)
-			query(body.R)
-		case *ast.Select:
-			query(body)
-		}
-	}
-	query(q)
-	return found
-}

@@ -51,6 +51,8 @@ type scope struct {
 	// noLateral are items left of a RIGHT or FULL JOIN, which a lateral item may not use.
 	noLateral []*relItem
 	ctes      []*cte
+	// future are the names of WITH items that cannot be referred to from here (hints).
+	future    []string
 	q         *queryState
 	noColumns string
 }
@@ -63,6 +65,9 @@ type cte struct {
 	// at is the scope that it is bound in.
 	at  *scope
 	pos int
+	// recursive: it reads itself. working is set while its second term is bound.
+	recursive bool
+	working   *working
 }
 
 // queryState is what the clauses of one SELECT share.
@@ -85,6 +90,8 @@ type queryState struct {
 	// target is set while the select list or ORDER BY is bound: set-returning functions and window
 	// functions may stand there.
 	target bool
+	// recursive: FROM has the recursive reference of a WITH item whose second term this is.
+	recursive bool
 }
 
 func (s *scope) addRel(r *relItem) {

@@ -77,6 +77,9 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 	}
 	lim := b.limits(s, q)
 
+	if s.q.recursive && len(s.q.aggs) > 0 {
+		fail(sqlerr.InvalidRecursion, s.q.aggs[0].pos, "aggregate functions are not allowed in a recursive query's recursive term")
+	}
 	grouped := len(c.GroupBy) > 0 || len(s.q.aggs) > 0 || having != nil
 	if grouped {
 		node = b.group(s, node, sets, groupExprs, targets, &having)

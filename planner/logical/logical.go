@@ -163,6 +163,30 @@ type (
 		Funcs []SetFunc
 		Ord   ColID
 	}
+	// Recursive has the rows of Base, and of Step over what was new in the round before, until nothing is new:
+	// column Out[i] is BaseMap[i] of Base and StepMap[i] of Step. With All a row may come again and
+	// again, else once. Step reads the rows of the round before as the Working node of the same ID.
+	Recursive struct {
+		ID         int
+		Name       string
+		Base, Step Node
+		Out        []ColID
+		BaseMap    []ColID
+		StepMap    []ColID
+		All        bool
+		// Ord, if not 0, numbers equal rows from 1 (int8), in stream plans.
+		Ord ColID
+		Pos int
+	}
+	// Working is the recursive reference.
+	Working struct {
+		ID   int
+		Name string
+		Out  []ColID
+		All  bool
+		// Rising: the rows of the Recursive node are never taken back, in stream plans.
+		Rising bool
+	}
 	// Max1Row fails if a group of GroupBy has two rows.
 	Max1Row struct {
 		In      Node
@@ -257,6 +281,17 @@ func (n *ProjectSet) Cols() []ColID {
 }
 
 // Cols lists the output columns.
+func (n *Recursive) Cols() []ColID {
+	if n.Ord != 0 {
+		return append(n.Out[:len(n.Out):len(n.Out)], n.Ord)
+	}
+	return n.Out
+}
+
+// Cols lists the output columns.
+func (n *Working) Cols() []ColID { return n.Out }
+
+// Cols lists the output columns.
 func (n *Max1Row) Cols() []ColID { return n.In.Cols() }
 
 // Inputs of the nodes.
@@ -272,6 +307,8 @@ func (n *UnionAll) Inputs() []Node   { return n.Ins }
 func (n *Hop) Inputs() []Node        { return []Node{n.In} }
 func (n *ProjectSet) Inputs() []Node { return []Node{n.In} }
 func (n *Max1Row) Inputs() []Node    { return []Node{n.In} }
+func (n *Recursive) Inputs() []Node  { return []Node{n.Base, n.Step} }
+func (n *Working) Inputs() []Node    { return nil }
 
 // WithInputs of the nodes.
 func (n *Scan) WithInputs([]Node) Node      { return n }
@@ -290,6 +327,24 @@ func (n *UnionAll) WithInputs(i []Node) Node {
 func (n *Hop) WithInputs(i []Node) Node        { c := *n; c.In = i[0]; return &c }
 func (n *ProjectSet) WithInputs(i []Node) Node { c := *n; c.In = i[0]; return &c }
 func (n *Max1Row) WithInputs(i []Node) Node    { c := *n; c.In = i[0]; return &c }
+func (n *Recursive) WithInputs(i []Node) Node {
+	c := *n
+	c.Base, c.Step = i[0], i[1]
+	return &c
+}
+func (n *Working) WithInputs([]Node) Node { return n }
+
+// References counts the Working nodes of the Recursive node id in n's tree.
+func References(n Node, id int) int {
+	if w, ok := n.(*Working); ok && w.ID == id {
+		return 1
+	}
+	k := 0
+	for _, in := range n.Inputs() {
+		k += References(in, id)
+	}
+	return k
+}
 
 // ColInfo is what is known of a column for ever.
 type ColInfo struct {
@@ -301,7 +356,17 @@ type ColInfo struct {
 }
 
 // Meta numbers the columns of one statement.
-type Meta struct{ cols []ColInfo }
+type Meta struct {
+	cols []ColInfo
+	// loops is the number of Recursive nodes so far.
+	loops int
+}
+
+// NewLoop gives a fresh ID for a Recursive node.
+func (m *Meta) NewLoop() int {
+	m.loops++
+	return m.loops
+}
 
 // New gives a fresh column.
 func (m *Meta) New(name string, t types.Type) ColID {
@@ -342,4 +407,4 @@ func (m *Meta) RefAt(id ColID, pos int) *scalar.Column {
 }
 
 // Clone gives a copy that can grow by itself.
-func (m *Meta) Clone() *Meta { return &Meta{cols: append([]ColInfo(nil), m.cols...)} }
+func (m *Meta) Clone() *Meta { return &Meta{cols: append([]ColInfo(nil), m.cols...), loops: m.loops} }

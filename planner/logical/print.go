@@ -214,6 +214,14 @@ func (p *printer) line(n Node) string {
 			s += " ordinality " + p.col(n.Ord)
 		}
 		return s
+	case *Recursive:
+		s := fmt.Sprintf("Recursive %s (%s) from %s; %s", n.Name, p.cols(n.Cols()), p.cols(n.BaseMap), p.cols(n.StepMap))
+		if n.All {
+			s += " all"
+		}
+		return s
+	case *Working:
+		return fmt.Sprintf("Working %s (%s)", n.Name, p.cols(n.Out))
 	case *Max1Row:
 		if len(n.GroupBy) > 0 {
 			return "Max1Row per " + p.cols(n.GroupBy)

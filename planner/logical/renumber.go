@@ -151,6 +151,14 @@ func MapCols(m *Meta, n Node, ren func(ColID) ColID) Node {
 			c.Funcs[i].Out = list(c.Funcs[i].Out)
 		}
 		return &c
+	case *Recursive:
+		c := *n
+		c.Out, c.BaseMap, c.StepMap, c.Ord = list(n.Out), list(n.BaseMap), list(n.StepMap), opt(n.Ord)
+		return &c
+	case *Working:
+		c := *n
+		c.Out = list(n.Out)
+		return &c
 	case *Max1Row:
 		c := *n
 		c.GroupBy = list(n.GroupBy)

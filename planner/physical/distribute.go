@@ -27,6 +27,9 @@ func distribute(root plan.Node, par int) []*plan.Fragment {
 type distributor struct {
 	par   int
 	frags []*plan.Fragment
+	// working is how the rows of a recursive query lie, heads the fragment of its head, by its ID.
+	working map[int]plan.Dist
+	heads   map[int]int
 }
 
 var single = plan.Dist{Kind: plan.Single}
@@ -68,7 +71,7 @@ func scrambled(n plan.Node) bool {
 			return false
 		}
 		return scrambled(n.in) || p.Dist.Kind != plan.Single && !groupable(p.Dist, p.Key)
-	case *plan.HashAgg, *plan.HopAgg, *plan.TopN, *plan.Consolidate:
+	case *plan.HashAgg, *plan.HopAgg, *plan.TopN, *plan.Consolidate, *plan.Recursive, *plan.Working:
 		return false
 	}
 	return slices.ContainsFunc(n.Inputs(), scrambled)
@@ -201,6 +204,10 @@ func (d *distributor) node(n plan.Node) plan.Node {
 				n.Dist = hash(all)
 			}
 		}
+	case *plan.Recursive:
+		d.loop(n)
+	case *plan.Working:
+		n.Dist = d.working[n.ID]
 	case *plan.Materialize:
 		n.In = d.ordered(d.require(d.node(n.In), hash(n.InDist)))
 		n.Dist = n.In.Properties().Dist
@@ -244,6 +251,12 @@ func throughProject(h plan.Dist, exprs []scalar.Expr) plan.Dist {
 // cut makes a fragment of the tree under root, after those that it receives from, and gives its
 // number.
 func (d *distributor) cut(root plan.Node) int {
+	switch n := root.(type) {
+	case *plan.Recursive:
+		return d.cutLoop(n)
+	case *plan.Working:
+		return d.heads[n.ID]
+	}
 	f := &plan.Fragment{Parallel: 1}
 	if root.Properties().Dist.Kind != plan.Single && d.par > 1 {
 		f.Parallel = d.par
@@ -256,7 +269,8 @@ func (d *distributor) cut(root plan.Node) int {
 	f.Root = d.replace(root, func(x *exchange) plan.Node {
 		from := d.cut(x.in)
 		edges = append(edges, edge{from, x.Dist})
-		return &plan.Receive{Props: x.Props, From: from}
+		_, working := x.in.(*plan.Working)
+		return &plan.Receive{Props: x.Props, From: from, Working: working}
 	})
 	f.ID = len(d.frags)
 	d.frags = append(d.frags, f)
@@ -268,8 +282,11 @@ func (d *distributor) cut(root plan.Node) int {
 
 // replace puts something else in the place of the exchanges nearest to the root.
 func (d *distributor) replace(n plan.Node, f func(*exchange) plan.Node) plan.Node {
-	if x, ok := n.(*exchange); ok {
-		return f(x)
+	switch n := n.(type) {
+	case *exchange:
+		return f(n)
+	case *plan.Recursive, *plan.Working:
+		return f(&exchange{Props: *n.Properties(), in: n})
 	}
 	switch n := n.(type) {
 	case *plan.Filter:

@@ -240,6 +240,10 @@ func (b *builder) node(n logical.Node, need logical.ColSet) built {
 		used.AddSet(need)
 		in := b.node(n.In, used)
 		return built{&plan.Max1Row{Props: b.props(n, in.cols), In: in.node, GroupBy: in.positions(n.GroupBy)}, in.cols}
+	case *logical.Recursive:
+		return b.recursive(n)
+	case *logical.Working:
+		return built{&plan.Working{Props: b.props(n, n.Out), ID: n.ID, Name: n.Name}, n.Out}
 	}
 	panic("physical: unknown node")
 }

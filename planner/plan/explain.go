@@ -30,6 +30,9 @@ func (s *Stream) Explain() string {
 			fmt.Fprintf(&w.Builder, "Fragment %d (parallelism %d)", f.ID, f.Parallel)
 			for _, x := range f.Sends {
 				fmt.Fprintf(&w.Builder, " -> fragment %d, %s", x.To, distText(x.Dist, f.Root.Properties()))
+				if x.Feedback {
+					w.WriteString(", feedback")
+				}
 			}
 			w.WriteString("\n")
 			w.tree(f.Root, 1)
@@ -383,7 +386,25 @@ func (w *explainer) describe(n Node) (string, []string) {
 			add("%s", t)
 		}
 		return "Limit", d
+	case *Recursive:
+		head := "Recursive Union"
+		if n.All {
+			head += " All"
+		}
+		return head + " " + n.Name, d
+	case *Working:
+		return "Working Table Scan on " + n.Name, d
+	case *LoopHead:
+		head := "Loop"
+		if n.All {
+			head += " All"
+		}
+		add("Feedback: fragment %d", n.Feedback)
+		return head + " " + n.Name, d
 	case *Receive:
+		if n.Loop {
+			return fmt.Sprintf("Receive in loop from fragment %d, %s", n.From, distText(n.Dist, n.Properties())), d
+		}
 		return fmt.Sprintf("Receive from fragment %d, %s", n.From, distText(n.Dist, n.Properties())), d
 	case *Materialize:
 		add("Key: %s", orderText(n.Key, n.Properties()))

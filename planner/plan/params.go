@@ -137,6 +137,10 @@ func (v Params) node(n Node) Node {
 			c.Funcs[i].Args = v.list(c.Funcs[i].Args)
 		}
 		return &c
+	case *Recursive:
+		c := *n
+		c.Base, c.Step = v.node(n.Base), v.node(n.Step)
+		return &c
 	case *Values:
 		c := *n
 		c.Rows = make([][]scalar.Expr, len(n.Rows))

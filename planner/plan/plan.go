@@ -263,10 +263,43 @@ type (
 		Limit, Offset scalar.Expr
 	}
 
-	// Receive (stream plans) is what fragment From sends to this fragment.
+	// Recursive is WITH RECURSIVE: the rows of Base, and of Step over those that were new in the round before, until none
+	// is. With All a row may come again, else it is new once. Step reads the rows of the round before as the
+	// Working of the same ID. Linear: Step works on each of them alone.
+	Recursive struct {
+		Props
+		ID         int
+		Name       string
+		Base, Step Node
+		All        bool
+		Linear     bool
+		// Ordinal numbers equal rows from 1, in a further column (int8); stream plans with All.
+		Ordinal bool
+	}
+	// Working is the recursive reference.
+	Working struct {
+		Props
+		ID   int
+		Name string
+	}
+	// LoopHead (stream plans) is what a Recursive becomes: it keeps the rows of the loop. What is new in a round
+	// goes to the step, whose rows come back from the fragment Feedback; what an epoch has changed
+	// goes to the consumers.
+	LoopHead struct {
+		Props
+		In       Node
+		Feedback int
+		Name     string
+		All      bool
+		Ordinal  bool
+	}
+
+	// Receive (stream plans) is what fragment From sends to this fragment. Loop: both are parts of one loop;
+	// Working: From is its head, and this the recursive reference.
 	Receive struct {
 		Props
-		From int
+		From          int
+		Loop, Working bool
 	}
 	// Materialize ends a stream plan: it keeps the rows under Key, which is unique.
 	Materialize struct {
@@ -335,6 +368,9 @@ func (n *Scan) Inputs() []Node        { return nil }
 func (n *Sort) Inputs() []Node        { return []Node{n.In} }
 func (n *Limit) Inputs() []Node       { return []Node{n.In} }
 func (n *Receive) Inputs() []Node     { return nil }
+func (n *Recursive) Inputs() []Node   { return []Node{n.Base, n.Step} }
+func (n *Working) Inputs() []Node     { return nil }
+func (n *LoopHead) Inputs() []Node    { return []Node{n.In} }
 func (n *Materialize) Inputs() []Node { return []Node{n.In} }
 func (n *Sink) Inputs() []Node        { return []Node{n.In} }
 
@@ -361,7 +397,7 @@ type Point struct {
 
 // Stream is the plan of a job.
 type Stream struct {
-	// Fragments are in topological order: what a fragment receives from comes before it. The last
+	// Fragments are in topological order: what a fragment receives from comes before it, but for Feedback. The last
 	// one ends in Materialize or Sink.
 	Fragments []*Fragment
 	// Columns is what the job's relation has, hidden ones last; Key is its arrangement key.
@@ -388,6 +424,8 @@ type Send struct {
 	To int
 	// Dist: Single, Hash of columns, or Broadcast.
 	Dist Dist
+	// Feedback: To is the head of the loop that this fragment ends; it comes before this one.
+	Feedback bool
 }
 
 // DML is a bound INSERT, UPDATE or DELETE.

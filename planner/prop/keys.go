@@ -205,6 +205,14 @@ func Keys(n logical.Node) []logical.ColSet {
 				add(s)
 			}
 		}
+	case *logical.Recursive:
+		if !n.All || n.Ord != 0 {
+			add(logical.SetOf(n.Cols()...))
+		}
+	case *logical.Working:
+		if !n.All {
+			add(logical.SetOf(n.Out...))
+		}
 	case *logical.Max1Row:
 		add(logical.SetOf(n.GroupBy...))
 		for _, k := range Keys(n.In) {

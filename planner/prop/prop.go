@@ -287,6 +287,29 @@ func strictCols(e scalar.Expr, set logical.ColSet) {
 	}
 }
 
+// WithRising gives n with the Working nodes of the Recursive node id marked.
+func WithRising(n logical.Node, id int, rising bool) logical.Node {
+	if w, ok := n.(*logical.Working); ok {
+		if w.ID != id || w.Rising == rising {
+			return n
+		}
+		c := *w
+		c.Rising = rising
+		return &c
+	}
+	ins := n.Inputs()
+	changed := false
+	nins := make([]logical.Node, len(ins))
+	for i, in := range ins {
+		nins[i] = WithRising(in, id, rising)
+		changed = changed || nins[i] != in
+	}
+	if !changed {
+		return n
+	}
+	return n.WithInputs(nins)
+}
+
 // AppendOnly tells whether rows of n are never taken back in a stream.
 func AppendOnly(n logical.Node) bool {
 	switch n := n.(type) {
@@ -302,6 +325,10 @@ func AppendOnly(n logical.Node) bool {
 		return n.Limit == nil && n.Offset == nil && n.Rank == 0 && AppendOnly(n.In)
 	case *logical.Window, *logical.Max1Row:
 		return false
+	case *logical.Recursive:
+		return AppendOnly(n.Base) && AppendOnly(WithRising(n.Step, n.ID, true))
+	case *logical.Working:
+		return n.Rising
 	}
 	for _, in := range n.Inputs() {
 		if !AppendOnly(in) {

@@ -138,6 +138,10 @@ func (k keyer) keyed(n logical.Node, prefer logical.ColSet) (logical.Node, []log
 		return v, []logical.ColID{id}
 	case *logical.UnionAll:
 		return k.union(n, prefer)
+	case *logical.Recursive:
+		c := *n
+		c.Ord = k.m.New("ordinality", types.T(types.Int8))
+		return &c, c.Cols()
 	}
 	return n, n.Cols()
 }

@@ -47,6 +47,17 @@ func Empty(e *Env, n logical.Node) logical.Node {
 			case len(out.Ins) < len(n.Ins) && n.Source == 0:
 				return &out
 			}
+		case *logical.Recursive:
+			switch {
+			case isEmpty(n.Base):
+				return none()
+			case isEmpty(n.Step) && n.Ord == 0:
+				u := &logical.UnionAll{Ins: []logical.Node{n.Base}, Out: n.Out, Map: [][]logical.ColID{n.BaseMap}}
+				if n.All {
+					return u
+				}
+				return &logical.Agg{In: u, Keys: n.Out}
+			}
 		case *logical.Join:
 			return e.emptyJoin(n)
 		}

@@ -104,6 +104,9 @@ func strengthen(n logical.Node, rejected logical.ColSet) logical.Node {
 		return n.WithInputs(ins)
 	case *logical.Max1Row:
 		return one(n.In, rejected.And(logical.SetOf(n.GroupBy...)))
+	case *logical.Recursive:
+		// What the consumer rejects may lead to rows that it does not reject.
+		return n.WithInputs([]logical.Node{strengthen(n.Base, logical.ColSet{}), strengthen(n.Step, logical.ColSet{})})
 	}
 	return n
 }

@@ -136,6 +136,15 @@ func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
 		}
 		c.In = Prune(e, n.In, used.And(logical.OutSet(n.In)))
 		return &c
+	case *logical.Recursive:
+		// The step may use any column of the rows before.
+		c := *n
+		if !need.Has(n.Ord) {
+			c.Ord = 0
+		}
+		c.Base = Prune(e, n.Base, logical.SetOf(n.BaseMap...))
+		c.Step = Prune(e, n.Step, logical.SetOf(n.StepMap...))
+		return &c
 	case *logical.Max1Row:
 		return n.WithInputs([]logical.Node{Prune(e, n.In, with(need, logical.SetOf(n.GroupBy...)))})
 	}

@@ -13,6 +13,8 @@ type domain struct {
 	set  logical.ColSet
 	node logical.Node
 	cols []logical.ColID
+	// loops are the recursive nodes into which D is being pushed: their working rows have its columns.
+	loops map[int]bool
 }
 
 func (u *unnester) domain(l logical.Node, f logical.ColSet) *domain {
@@ -62,7 +64,17 @@ func (d *domain) pass(p *logical.Project, ids []logical.ColID) {
 	}
 }
 
-func (d *domain) uses(n logical.Node) bool { return logical.Free(n).Meets(d.set) }
+func (d *domain) uses(n logical.Node) bool { return logical.Free(n).Meets(d.set) || d.works(n) }
+
+// works tells whether n reads working rows that have D's columns.
+func (d *domain) works(n logical.Node) bool {
+	for id := range d.loops {
+		if logical.References(n, id) > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // push gives D x n without outer columns of D: the columns of n and, as ds, those of D.
 func (d *domain) push(n logical.Node) (logical.Node, []logical.ColID) {
@@ -145,8 +157,41 @@ func (d *domain) push(n logical.Node) (logical.Node, []logical.ColID) {
 		return &out, ids
 	case *logical.Join:
 		return d.pushJoin(n)
+	case *logical.Recursive:
+		return d.pushRecursive(n)
+	case *logical.Working:
+		w := *n
+		ds := d.copies()
+		w.Out = append(append([]logical.ColID(nil), n.Out...), ds...)
+		return &w, ds
 	}
 	panic("unnest: unknown node")
+}
+
+func (d *domain) copies() []logical.ColID {
+	var ids []logical.ColID
+	for _, c := range d.cols {
+		ids = append(ids, d.u.m.Copy(c))
+	}
+	return ids
+}
+
+// pushRecursive lets one recursion work for all values of D, side by side.
+func (d *domain) pushRecursive(n *logical.Recursive) (logical.Node, []logical.ColID) {
+	out := *n
+	base, bs := d.push(n.Base)
+	if d.loops == nil {
+		d.loops = map[int]bool{}
+	}
+	d.loops[n.ID] = true
+	step, ss := d.push(n.Step)
+	delete(d.loops, n.ID)
+	ids := d.copies()
+	out.Base, out.Step = base, step
+	out.Out = append(append([]logical.ColID(nil), n.Out...), ids...)
+	out.BaseMap = append(append([]logical.ColID(nil), n.BaseMap...), bs...)
+	out.StepMap = append(append([]logical.ColID(nil), n.StepMap...), ss...)
+	return &out, ids
 }
 
 func (d *domain) pushJoin(n *logical.Join) (logical.Node, []logical.ColID) {

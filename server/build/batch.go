@@ -1,8 +1,11 @@
 package build
 
 import (
+	"fmt"
+
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/batch"
+	"github.com/weirdb/weir/exec/op"
 	"github.com/weirdb/weir/planner/plan"
 )
 
@@ -14,26 +17,98 @@ type BatchLeaves interface {
 
 // Batch builds the tree of a batch plan without parameters.
 func Batch(n plan.Node, leaves BatchLeaves, env *exec.Env) (*batch.Node, error) {
+	return (&batchBuilder{leaves: leaves, env: env}).node(n)
+}
+
+// batchBuilder builds trees; in the step of a recursive query it knows the working rows.
+type batchBuilder struct {
+	leaves  BatchLeaves
+	env     *exec.Env
+	working map[int]batch.Leaf
+	// once, inside a step whose tree is built for each round, has the parts that are the same every time.
+	once map[plan.Node]*batch.Node
+}
+
+func (b *batchBuilder) node(n plan.Node) (*batch.Node, error) {
+	if b.once != nil && !b.works(n) {
+		k := b.once[n]
+		if k == nil {
+			outside := *b
+			outside.once = nil
+			in, err := outside.node(n)
+			if err != nil {
+				return nil, err
+			}
+			k = &batch.Node{Leaf: batch.Once(in)}
+			b.once[n] = k
+		}
+		return k, nil
+	}
 	switch n := n.(type) {
 	case *plan.Scan:
-		l, err := leaves.Scan(n)
+		l, err := b.leaves.Scan(n)
 		return &batch.Node{Leaf: l}, err
 	case *plan.SourceScan:
-		l, err := leaves.Source(n)
+		l, err := b.leaves.Source(n)
 		return &batch.Node{Leaf: l}, err
+	case *plan.Recursive:
+		return b.recursive(n)
+	case *plan.Working:
+		l := b.working[n.ID]
+		if l == nil {
+			return nil, fmt.Errorf("working rows of %s outside of its step", n.Name)
+		}
+		return &batch.Node{Leaf: l}, nil
 	}
-	o, err := operator(n, env, true)
+	o, err := operator(n, b.env, true)
 	if err != nil {
 		return nil, err
 	}
 	out := &batch.Node{Op: o}
 	_, out.BuildLast = n.(*plan.HashJoin)
 	for _, in := range n.Inputs() {
-		c, err := Batch(in, leaves, env)
+		c, err := b.node(in)
 		if err != nil {
 			return nil, err
 		}
 		out.In = append(out.In, c)
 	}
 	return out, nil
+}
+
+func (b *batchBuilder) recursive(n *plan.Recursive) (*batch.Node, error) {
+	base, err := b.node(n.Base)
+	if err != nil {
+		return nil, err
+	}
+	ts := n.Base.Properties().Types()
+	l := &batch.Loop{Types: ts, Base: base, Linear: n.Linear}
+	if !n.All {
+		l.Seen = func() batch.Set { return op.NewRowSet(ts) }
+	}
+	in := &batchBuilder{leaves: b.leaves, env: b.env, working: map[int]batch.Leaf{}}
+	for id, w := range b.working {
+		in.working[id] = w
+	}
+	if !n.Linear {
+		in.once = map[plan.Node]*batch.Node{}
+	}
+	l.Step = func(work batch.Leaf) (*batch.Node, error) {
+		in.working[n.ID] = work
+		return in.node(n.Step)
+	}
+	return &batch.Node{Loop: l}, nil
+}
+
+// works tells whether a tree reads working rows that change from round to round.
+func (b *batchBuilder) works(n plan.Node) bool {
+	if w, ok := n.(*plan.Working); ok {
+		return b.working[w.ID] != nil
+	}
+	for _, in := range n.Inputs() {
+		if b.works(in) {
+			return true
+		}
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 )
 
@@ -46,6 +47,9 @@ type Stream struct {
 func (b *Stream) Build(j *flow.Job, p *plan.Stream) error {
 	b.LeafCount = map[int]int{}
 	for i, pf := range p.Fragments {
+		if l, ok := pf.Root.(*plan.LoopHead); ok {
+			return sqlerr.Newf(sqlerr.FeatureNotSupported, "WITH RECURSIVE %s in a materialized view is not supported yet", l.Name)
+		}
 		f, err := b.fragment(j, p, pf)
 		if err != nil {
 			return fmt.Errorf("fragment %d: %w", pf.ID, err)
