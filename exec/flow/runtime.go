@@ -434,7 +434,14 @@ func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
 type TableWrite struct {
 	Job     JobID
 	Changes [][]storage.Change
+	Rows    []Rows       // more rows of the first arrangement, given away
 	Chunks  []*vec.Chunk // given away
+}
+
+// Rows are encoded rows, as storage.Arrangement.Append takes them.
+type Rows struct {
+	Buf  []byte
+	Ends []int
 }
 
 // Write puts durable writes into the open epoch, in order; pos is the log position of the last one.
@@ -451,6 +458,9 @@ func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 		}
 		for i, cs := range w.Changes {
 			a.frag.Table[i].Apply(cs)
+		}
+		for _, rs := range w.Rows {
+			a.frag.Table[0].Append(rs.Buf, rs.Ends)
 		}
 		for _, c := range w.Chunks {
 			p := &parcel{chunk: c}

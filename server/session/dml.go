@@ -125,6 +125,15 @@ func (w *write) insertRows(ctx context.Context, rows *vec.Chunk) error {
 	if err := w.t.writes.Prepare(ctx, w.tab, rows); err != nil {
 		return err
 	}
+	if w.d.Conflict == nil {
+		if ok, err := w.t.writes.InsertAll(w.tab, rows); ok || err != nil {
+			w.count += rows.Len()
+			for i := range rows.Len() {
+				w.returning(rows, i)
+			}
+			return err
+		}
+	}
 	mine := map[string]bool{}
 	for i := range rows.Len() {
 		c, err := w.t.writes.Insert(w.tab, rows, i)

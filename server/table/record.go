@@ -56,6 +56,7 @@ func cutUvarint(b []byte) (uint64, []byte, error) {
 type tableChanges struct {
 	id      uint32
 	changes []change
+	bulk    []bulk // inserts after changes; a record that is read has none
 }
 
 func encodeRecord(ts []tableChanges) []byte {
@@ -64,16 +65,30 @@ func encodeRecord(ts []tableChanges) []byte {
 		for _, c := range t.changes {
 			size += len(c.Key) + len(c.Old) + len(c.New) + 12
 		}
+		for _, bk := range t.bulk {
+			size += len(bk.Buf) + 4*len(bk.Ends)
+		}
 	}
 	b := append(make([]byte, 0, size), recordVersion)
 	b = binary.AppendUvarint(b, uint64(len(ts)))
 	for _, t := range ts {
 		b = binary.AppendUvarint(b, uint64(t.id))
-		b = binary.AppendUvarint(b, uint64(len(t.changes)))
+		n := len(t.changes)
+		for _, bk := range t.bulk {
+			n += len(bk.Ends) / 2
+		}
+		b = binary.AppendUvarint(b, uint64(n))
 		for _, c := range t.changes {
 			b = appendBytes(b, c.Key)
 			b = appendBytes(b, c.Old)
 			b = appendBytes(b, c.New)
+		}
+		for _, bk := range t.bulk {
+			bk.each(func(key, row []byte) {
+				b = appendBytes(b, key)
+				b = appendBytes(b, nil)
+				b = appendBytes(b, row)
+			})
 		}
 	}
 	return b

@@ -26,6 +26,7 @@ type Tx struct {
 	// maxBytes.
 	bytes, limit int64
 	key          []byte // scratch
+	enc          vec.RowsEncoder
 	// waiting is the request that the transaction waits for, under Locks.mu; nil if none.
 	waiting *request
 }
@@ -35,6 +36,7 @@ type txTable struct {
 	shared, exclusive bool
 	keys              map[string]bool // locked; see lockKeys
 	rows              *btree.Map[string, Row]
+	bulk              []bulk // more rows, with keys that rows does not have
 	// unique has, for each unique index, what the transaction changed: the key of the row that
 	// has the value now, or "" for none.
 	unique []*btree.Map[string, string]
@@ -46,7 +48,7 @@ func NewTx() *Tx { return &Tx{tables: map[uint32]*txTable{}} }
 // Empty tells whether the transaction has changed nothing.
 func (x *Tx) Empty() bool {
 	for _, tt := range x.order {
-		if tt.rows.Len() > 0 {
+		if tt.changed() {
 			return false
 		}
 	}
@@ -57,7 +59,7 @@ func (x *Tx) Empty() bool {
 func (x *Tx) Jobs() []flow.JobID {
 	var jobs []flow.JobID
 	for _, tt := range x.order {
-		if tt.rows.Len() > 0 {
+		if tt.changed() {
 			jobs = append(jobs, flow.JobID(tt.t.Rel.ID))
 		}
 	}
@@ -84,7 +86,7 @@ func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
 	if tt.exclusive || tt.shared && !exclusive {
 		return nil
 	}
-	if tt.shared && tt.rows.Len() == 0 {
+	if tt.shared && !tt.changed() {
 		// Without it two of these would be a deadlock for nothing.
 		x.unshare(tt)
 	}
@@ -109,14 +111,16 @@ func (x *Tx) Rows(t *Table) *btree.Map[string, Row] {
 		return nil
 	}
 	tt := x.tables[uint32(t.Rel.ID)]
-	if tt == nil || tt.rows.Len() == 0 {
+	if tt == nil || !tt.changed() {
 		return nil
 	}
+	tt.spread()
 	return tt.rows
 }
 
 // get gives the row under a key as the transaction sees it.
 func (tt *txTable) get(key string) (Row, error) {
+	tt.spread()
 	if r, ok := tt.rows.Get(key); ok {
 		return r, nil
 	}
@@ -185,7 +189,7 @@ func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk) error {
 			continue
 		}
 		if !tt.t.tryKey(x, k) {
-			if tt.shared && tt.rows.Len() == 0 {
+			if tt.shared && !tt.changed() {
 				// Who has the key may want the table for itself. Nothing was written under this
 				// transaction's share yet, so it need not be in the way.
 				x.unshare(tt)
@@ -259,8 +263,7 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 		}
 	}
 	r.New = vec.EncodeRow(nil, c.Cols, i)
-	x.bytes += int64(len(key) + len(r.Old) + len(r.New) + 12)
-	if err := x.checkSize(); err != nil {
+	if err := x.grow(int64(len(key) + len(r.Old) + len(r.New) + 12)); err != nil {
 		return nil, err
 	}
 	tt.rows.Set(key, r)
@@ -316,6 +319,7 @@ type Savepoint struct{ tables map[uint32]txCopy }
 
 type txCopy struct {
 	rows   *btree.Map[string, Row]
+	bulk   []bulk
 	unique []*btree.Map[string, string]
 }
 
@@ -329,7 +333,7 @@ func (x *Tx) Save() Savepoint {
 }
 
 func (tt *txTable) copy() txCopy {
-	c := txCopy{rows: tt.rows.Copy()}
+	c := txCopy{rows: tt.rows.Copy(), bulk: tt.saved()}
 	for _, u := range tt.unique {
 		c.unique = append(c.unique, u.Copy())
 	}
@@ -341,7 +345,7 @@ func (x *Tx) Restore(s Savepoint) {
 	for id, tt := range x.tables {
 		c, ok := s.tables[id]
 		if !ok {
-			tt.rows = &btree.Map[string, Row]{}
+			tt.rows, tt.bulk = &btree.Map[string, Row]{}, nil
 			for j := range tt.unique {
 				tt.unique[j] = &btree.Map[string, string]{}
 			}
@@ -351,7 +355,7 @@ func (x *Tx) Restore(s Savepoint) {
 		for _, u := range c.unique {
 			d.unique = append(d.unique, u.Copy())
 		}
-		tt.rows, tt.unique = d.rows, d.unique
+		tt.rows, tt.bulk, tt.unique = d.rows, c.bulk, d.unique
 	}
 }
 
@@ -370,14 +374,18 @@ func (x *Tx) Commit(log *storage.Log, rt *flow.Runtime, sync bool) error {
 			return true
 		})
 		tt.rows = &btree.Map[string, Row]{} // its memory is of use for what follows
-		if len(cs) == 0 {
+		if len(cs) == 0 && len(tt.bulk) == 0 {
 			continue
 		}
 		w, err := tt.t.write(cs)
 		if err != nil {
 			return err
 		}
-		ts = append(ts, tableChanges{id: uint32(tt.t.Rel.ID), changes: cs})
+		for _, b := range tt.bulk {
+			w.Rows = append(w.Rows, b.Rows)
+			w.Chunks = append(w.Chunks, b.chunks...)
+		}
+		ts = append(ts, tableChanges{id: uint32(tt.t.Rel.ID), changes: cs, bulk: tt.bulk})
 		ws = append(ws, w)
 	}
 	if len(ts) == 0 {
