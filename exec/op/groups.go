@@ -30,6 +30,9 @@ type groupTable struct {
 	// inexact are the key columns whose equal values may differ (1.0 and 1.00): their
 	// representation is kept in the value, because what was emitted must be taken back as it was.
 	inexact []int
+	// paned: the last key column is the number of a pane, and panes of the same other columns that
+	// follow each other are to be found close to each other in the index.
+	paned bool
 
 	st exec.StateTable
 	// cold: an entry that is not in memory may be in the state table.
@@ -99,7 +102,7 @@ func (g *groupTable) rec(e uint32) []int64 { return g.words.rec(e) }
 // lookup gives the entries of n rows of key columns, making those that do not exist. The result
 // is valid until the next call.
 func (g *groupTable) lookup(cols []*vec.Vector, n int) ([]uint32, error) {
-	g.hashes = vec.HashRows(cols, n, g.hashes)
+	g.hashes = g.hash(cols, n, g.hashes)
 	if cap(g.ents) < n {
 		g.ents = make([]uint32, max(n, 64))
 	}
@@ -134,6 +137,35 @@ func (g *groupTable) lookup(cols []*vec.Vector, n int) ([]uint32, error) {
 	}
 	return g.ents, nil
 }
+
+// describe prints the first n key columns of e.
+func (g *groupTable) describe(e uint32, n int) string {
+	s := "("
+	for k, t := range g.keyTypes[:n] {
+		if k > 0 {
+			s += ", "
+		}
+		s += vec.FormatDatum(t, g.store.datum(k, e))
+	}
+	return s + ")"
+}
+
+// hash computes what the index goes by.
+func (g *groupTable) hash(cols []*vec.Vector, n int, dst []uint64) []uint64 {
+	if !g.paned {
+		return vec.HashRows(cols, n, dst)
+	}
+	last := len(cols) - 1
+	dst = vec.HashRows(cols[:last], n, dst)
+	for i, p := range cols[last].Int[:n] {
+		dst[i] = paneHash(dst[i], p)
+	}
+	return dst
+}
+
+// paneHash is the hash of a pane, given that of the other key columns. Eight panes share a place in the index, and are
+// spread from there in their order; more would make long runs of full slots.
+func paneHash(h uint64, pane int64) uint64 { return vec.HashMore(h, pane>>3) + uint64(pane&7) }
 
 // load fills the new entry e with its value in the state table.
 func (g *groupTable) load(e uint32, key, val []byte) error {
@@ -229,7 +261,7 @@ func (g *groupTable) pieces(ents []uint32, fn func(ents []uint32, cols []*vec.Ve
 		for k, v := range g.chunk.Cols {
 			g.store.gather(k, ents[:n], v)
 		}
-		g.hashes = vec.HashRows(g.chunk.Cols, n, g.hashes)
+		g.hashes = g.hash(g.chunk.Cols, n, g.hashes)
 		fn(ents[:n], g.chunk.Cols, g.hashes)
 		ents = ents[n:]
 	}
@@ -308,6 +340,7 @@ func (g *groupTable) restart(budget int64) {
 	}
 	g.store = newRowStore(g.keyTypes)
 	g.idx = newKeyIndex(g.store, len(g.keyTypes))
+	g.idx.inl = g.idx.inl && !g.paned
 	g.words = paged[int64]{w: g.words.w}
 	g.hand = 0
 	g.cold = true

@@ -435,16 +435,7 @@ func (a *HashAgg) send() error {
 	return nil
 }
 
-func (a *HashAgg) describe(e uint32) string {
-	s := "("
-	for k, t := range a.tab.keyTypes {
-		if k > 0 {
-			s += ", "
-		}
-		s += vec.FormatDatum(t, a.tab.store.datum(k, e))
-	}
-	return s + ")"
-}
+func (a *HashAgg) describe(e uint32) string { return a.tab.describe(e, len(a.tab.keyTypes)) }
 
 // account says what the groups hold, and evicts what is too much.
 func (a *HashAgg) account() error {

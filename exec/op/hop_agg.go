@@ -3,6 +3,7 @@ package op
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
@@ -47,15 +48,21 @@ type HopAggConfig struct {
 //	Errors:  those of HashAgg; an aggregate that cannot be combined from panes is 0A000.
 type HopAgg struct {
 	base
-	tumble *Hop
-	panes  *HashAgg
-	// n is the number of panes in a window, slide the length of a pane, in units of the time column.
-	n     int
-	slide int64
+	// panes has the groups by keys and the number of the pane, which begins at slide times the number plus
+	// offset. n is the number of panes in a window. All in units of the time column.
+	panes         *HashAgg
+	time          int
+	n             int
+	slide, offset int64
 	// merges tells for each column of the panes' results how to combine them, finals how the output
 	// columns come from those.
 	merges []merger
 	finals []finalAgg
+
+	pane *vec.Vector // of the rows of a chunk
+	view vec.Chunk
+	some *vec.Chunk // rows that are in a window
+	sel  []int32
 
 	// For some touched panes at a time: near lists for each pane 2n-1 panes, itself in the middle, from the
 	// earliest one that shares a window with it to the latest; olds and news are the rows of panes.res with
@@ -95,15 +102,18 @@ func NewHopAgg(cfg HopAggConfig) (*HopAgg, error) {
 	if err := errors.Join(checkCols("HopAgg.Keys", cfg.Keys, n), checkCols("HopAgg.Dist", cfg.Dist, n)); err != nil {
 		return nil, err
 	}
-	tumble, err := NewHop(HopConfig{In: cfg.In, TimeCol: cfg.TimeCol, Size: cfg.Slide, Slide: cfg.Slide, Offset: cfg.Offset})
+	hop, err := NewHop(HopConfig{In: cfg.In, TimeCol: cfg.TimeCol, Size: cfg.Size, Slide: cfg.Slide, Offset: cfg.Offset})
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Size < cfg.Slide || cfg.Size%cfg.Slide != 0 {
 		return nil, fmt.Errorf("HopAgg: size %d is no multiple of slide %d", cfg.Size, cfg.Slide)
 	}
-	h := &HopAgg{tumble: tumble, n: int(cfg.Size / cfg.Slide), slide: tumble.cfg.Slide}
-	inner := HashAggConfig{In: tumble.schema, Keys: append(append([]int{}, cfg.Keys...), n), AppendOnlyIn: cfg.AppendOnlyIn, Dist: cfg.Dist}
+	h := &HopAgg{time: cfg.TimeCol, n: int(cfg.Size / cfg.Slide), slide: hop.cfg.Slide, offset: hop.cfg.Offset}
+	inner := HashAggConfig{
+		In: append(append([]types.Type{}, cfg.In...), types.T(types.Int8)), Keys: append(append([]int{}, cfg.Keys...), n),
+		AppendOnlyIn: cfg.AppendOnlyIn, Dist: cfg.Dist,
+	}
 	t := cfg.In[cfg.TimeCol]
 	h.schema = append(append(h.schema, pickTypes(cfg.In, cfg.Keys)...), t, t)
 	var partTypes, resTypes []types.Type
@@ -132,6 +142,9 @@ func NewHopAgg(cfg HopAggConfig) (*HopAgg, error) {
 	if h.panes, err = newHashAgg(inner, hopAggWords); err != nil {
 		return nil, err
 	}
+	h.panes.tab.paned, h.panes.tab.idx.inl = true, false
+	h.pane = vec.NewVector(types.T(types.Int8), 0)
+	h.some = vec.NewChunk(inner.In, 0)
 	h.keyc = vec.NewChunk(h.panes.tab.keyTypes, 0)
 	h.parts = vec.NewChunk(partTypes, 0)
 	h.rows = vec.NewChunk(resTypes, 0)
@@ -141,18 +154,56 @@ func NewHopAgg(cfg HopAggConfig) (*HopAgg, error) {
 
 // Open opens the state tables.
 func (h *HopAgg) Open(ctx *exec.Context, out exec.Output) error {
-	return errors.Join(h.base.Open(ctx, out), h.panes.Open(ctx, nil), h.tumble.Open(ctx, paneRows{h.panes}))
+	return errors.Join(h.base.Open(ctx, out), h.panes.Open(ctx, nil))
 }
 
-// paneRows feeds an aggregate with what a Hop emits.
-type paneRows struct{ to *HashAgg }
-
-func (p paneRows) Chunk(c *vec.Chunk) error       { return p.to.Chunk(0, c) }
-func (p paneRows) Watermark(exec.Watermark) error { return nil }
-func (p paneRows) Barrier(exec.Barrier) error     { return nil }
-
 // Chunk adds rows to their panes.
-func (h *HopAgg) Chunk(port int, c *vec.Chunk) error { return h.tumble.Chunk(port, c) }
+func (h *HopAgg) Chunk(_ int, c *vec.Chunk) error {
+	v := c.Cols[h.time]
+	times := v.Int[:c.Len()]
+	h.pane.Reset()
+	finite := !v.HasNulls()
+	number, start := int64(0), h.offset
+	for _, t := range times {
+		// Most rows are in the pane of the row before.
+		if uint64(t-start) >= uint64(h.slide) {
+			start = floorMul(t, h.slide, h.offset)
+			number = (start - h.offset) / h.slide
+			finite = finite && t != math.MaxInt64 && t != math.MinInt64
+		}
+		h.pane.Int = append(h.pane.Int, number)
+	}
+	if finite {
+		h.view.Cols = append(append(h.view.Cols[:0], c.Cols...), h.pane)
+		h.view.Diffs = c.Diffs
+		h.view.SetLen(c.Len())
+		return h.panes.Chunk(0, &h.view)
+	}
+	h.sel = h.sel[:0]
+	for i, t := range times {
+		if !v.Nulls.Get(i) && t != math.MaxInt64 && t != math.MinInt64 {
+			h.sel = append(h.sel, int32(i))
+		}
+	}
+	if len(h.sel) == 0 {
+		return nil
+	}
+	h.some.Reset()
+	for k, v := range c.Cols {
+		if v.Len() > 0 {
+			h.some.Cols[k].AppendSel(v, h.sel)
+		}
+	}
+	h.some.Cols[len(c.Cols)].AppendSel(h.pane, h.sel)
+	h.some.SetLen(len(h.sel))
+	if c.Diffs != nil {
+		h.some.EnsureDiffs()
+		for i, r := range h.sel {
+			h.some.Diffs[i] = c.Diffs[r]
+		}
+	}
+	return h.panes.Chunk(0, h.some)
+}
 
 // Barrier emits the changes of the epoch and hands over dirty state.
 func (h *HopAgg) Barrier(bar exec.Barrier) error {
@@ -168,7 +219,6 @@ func (h *HopAgg) Barrier(bar exec.Barrier) error {
 // Close gives the memory back.
 func (h *HopAgg) Close() {
 	h.panes.Close()
-	h.tumble.Close()
 	h.base.Close()
 }
 
@@ -178,7 +228,7 @@ func (h *HopAgg) flush() error {
 	for _, e := range a.touched {
 		rec := a.tab.rec(e)
 		if rec[wordCount] < 0 {
-			return fmt.Errorf("group %s: %w", a.describe(e), ErrNegativeMultiplicity)
+			return fmt.Errorf("group %s: %w", h.describe(e), ErrNegativeMultiplicity)
 		}
 		rec[wordOldRow] = 0
 		if rec[wordFlags]&flagShown != 0 {
@@ -220,6 +270,13 @@ func (h *HopAgg) flush() error {
 	return nil
 }
 
+func (h *HopAgg) describe(e uint32) string {
+	tab := h.panes.tab
+	nk := len(tab.keyTypes) - 1
+	start := tab.store.datum(nk, e).I*h.slide + h.offset
+	return tab.describe(e, nk) + ", pane " + vec.FormatDatum(h.schema[nk], types.DInt(start))
+}
+
 // neighbours fills near, ahead, olds and news for some touched panes.
 func (h *HopAgg) neighbours(piece []uint32) error {
 	tab := h.panes.tab
@@ -242,11 +299,11 @@ func (h *HopAgg) neighbours(piece []uint32) error {
 		}
 		near := h.near[at : at+wide]
 		near[mid] = e
-		start := pane[i]
+		number := pane[i]
 		mem := !tab.cold || tab.rec(e)[wordKnown] == tab.evictions+1
 		ahead := h.n
 		for d := 1; d < h.n; d++ {
-			x, err := h.neighbour(i, e, start+int64(d)*h.slide, mem)
+			x, err := h.neighbour(i, e, number+int64(d), mem)
 			if err != nil {
 				return err
 			}
@@ -257,13 +314,13 @@ func (h *HopAgg) neighbours(piece []uint32) error {
 			near[mid+d] = x
 		}
 		for d := 1; d < h.n; d++ {
-			x, err := h.neighbour(i, e, start-int64(d)*h.slide, mem)
+			x, err := h.neighbour(i, e, number-int64(d), mem)
 			if err != nil {
 				return err
 			}
 			near[mid-d] = x
 		}
-		pane[i] = start
+		pane[i] = number
 		// What lies behind the next touched pane has been or will be looked up by that one.
 		tab.rec(e)[wordKnown] = tab.evictions + 1
 		h.ahead = append(h.ahead, int32(ahead))
@@ -296,16 +353,16 @@ func (h *HopAgg) neighbours(piece []uint32) error {
 	return nil
 }
 
-// neighbour finds the pane that begins at start and has the key of e, which is row i of keyc, or none. Without
+// neighbour finds the pane with a number that has the key of e, which is row i of keyc, or none. Without
 // mem it may be in the state table.
-func (h *HopAgg) neighbour(i int, e uint32, start int64, mem bool) (uint32, error) {
+func (h *HopAgg) neighbour(i int, e uint32, number int64, mem bool) (uint32, error) {
 	tab := h.panes.tab
-	hash := vec.HashMore(h.hashes[i], start)
-	if x := tab.idx.near(e, start, hash); x != none || mem {
+	hash := paneHash(h.hashes[i], number)
+	if x := tab.idx.near(e, number, hash); x != none || mem {
 		return x, nil
 	}
 	cols := h.keyc.Cols
-	cols[len(cols)-1].Int[i] = start
+	cols[len(cols)-1].Int[i] = number
 	key := tab.keys.key(cols, i, false)
 	val, ok, err := tab.st.Get(key)
 	if !ok || err != nil {
@@ -326,7 +383,7 @@ func (h *HopAgg) windows(piece []uint32) error {
 	h.starts, h.exists, h.ents = h.starts[:0], h.exists[:0], h.ents[:0]
 	for i := range piece {
 		for d := range int(h.ahead[i]) {
-			h.starts = append(h.starts, pane[i]+int64(d+1-h.n)*h.slide)
+			h.starts = append(h.starts, (pane[i]+int64(d+1-h.n))*h.slide+h.offset)
 		}
 	}
 	for _, rows := range [][]int32{h.olds, h.news} {

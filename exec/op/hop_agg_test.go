@@ -128,8 +128,6 @@ func TestHopAggRefuses(t *testing.T) {
 	}
 }
 
-var _ exec.Output = paneRows{}
-
 // BenchmarkHopAgg is Nexmark q5's aggregate: many keys that are in few panes.
 func BenchmarkHopAgg(b *testing.B) {
 	ts := mustTypes("int8 timestamp")

@@ -192,15 +192,11 @@ func (x *keyIndex) findOne(cols []*vec.Vector, row int, h uint64) uint32 {
 }
 
 // near finds the entry whose key is that of e but for its last column, a PhysInt without NULLs, which has the
-// value v; h is the hash of that key.
+// value v; h is the hash of that key. Not for inl.
 func (x *keyIndex) near(e uint32, v int64, h uint64) uint32 {
 	sub := &x.subs[h>>56]
 	if len(sub.slots) == 0 {
 		return none
-	}
-	key := h
-	if x.inl {
-		key = uint64(v)
 	}
 	last := &x.store.cols[x.keys-1]
 	mask := uint64(len(sub.slots) - 1)
@@ -210,7 +206,7 @@ next:
 		if s.ent == 0 {
 			return none
 		}
-		if s.key != key {
+		if s.key != h {
 			continue
 		}
 		c := s.ent - 1
