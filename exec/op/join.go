@@ -78,6 +78,10 @@ type HashJoin struct {
 	used    bitset
 	empties []uint32 // entries that may have no rows any more
 
+	// once: only whether a key has a right row is asked for, and such a row never goes. So one is kept, and no left
+	// rows that come later and never go.
+	once bool
+
 	residual *expr.Evaluator
 	resCols  []int // columns of left ++ right that the residual reads
 	evalCtx  expr.EvalContext
@@ -175,6 +179,7 @@ func NewHashJoin(cfg HashJoinConfig) (*HashJoin, error) {
 	j.sides[1] = newJoinSide(cfg.Right, cfg.RightKeys, cfg.RightRowKey, need[1], cfg.RightAppendOnly)
 	j.sides[0].outer = slices.Contains([]JoinKind{Left, Full, Semi, Anti}, cfg.Kind)
 	j.sides[1].outer = cfg.Kind == Right || cfg.Kind == Full
+	j.once = (cfg.Kind == Semi || cfg.Kind == Anti) && cfg.RightAppendOnly && cfg.Residual == nil
 	for p, dist := range [][]int{cfg.LeftDist, cfg.RightDist} {
 		s := j.sides[p]
 		s.useDeg = s.outer && j.residual != nil
@@ -439,6 +444,9 @@ func (j *HashJoin) appendCopies(port int, s *joinSide, c *vec.Chunk) error {
 		}
 		for k := int64(0); k < d && e != none; k++ {
 			rec := j.recs.at(e)
+			if j.once && rec.rows[1] > 0 {
+				break
+			}
 			r := s.alloc(e, &rec.head[port])
 			s.put(r, c, i)
 			s.count(e, rec, port)
@@ -499,6 +507,9 @@ func (j *HashJoin) appendRows(port int, s *joinSide, c *vec.Chunk) {
 			continue
 		}
 		rec := j.recs.at(e)
+		if j.once && s.numbered && rec.rows[1] > 0 {
+			continue
+		}
 		r := s.link(e, &rec.head[port])
 		if s.numbered {
 			s.count(e, rec, port)

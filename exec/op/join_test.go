@@ -106,6 +106,8 @@ var joinCases = []joinCase{
 	{name: "odd keys", left: "int8 int4 float8 numeric", right: "int8 int4 float8 numeric", lkeys: []int{2, 3}, rkeys: []int{2, 3}, nullSafe: []bool{true, true}, keyed: [2]bool{true, false}, output: []int{0, 2, 3, 6, 7}, semiOut: []int{0, 3}},
 	{name: "append-only", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, residual: true, keyed: [2]bool{true, true}, appendOnly: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}},
 	{name: "append-only multisets", left: "int4 int4 int4", right: "int4 int4 int4", lkeys: []int{2}, rkeys: []int{2}, residual: true, appendOnly: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}},
+	{name: "append-only without residual", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, true}, appendOnly: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}},
+	{name: "append-only multisets without residual", left: "int4 int4 int8", right: "int4 int4 int8", lkeys: []int{2}, rkeys: []int{2}, appendOnly: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0, 1}},
 	{name: "one side append-only", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, false}, appendOnly: [2]bool{false, true}, output: []int{0, 3, 4}, semiOut: []int{0}},
 	{name: "no keys", left: "int8 int4", right: "int8 int4", residual: true, keyed: [2]bool{true, true}, output: []int{0, 1, 2, 3}, semiOut: []int{0}, seeds: 4},
 	{name: "long chains", left: "int8 int4 bool", right: "int8 int4 bool", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}, seeds: 1, perEpoch: 120},
