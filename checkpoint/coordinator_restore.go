@@ -90,17 +90,17 @@ func (c *Coordinator) resendRestore(now time.Time) {
 	}
 	for _, w := range c.workers {
 		if !w.restored {
-			c.toWorker(w.id, c.restoreMessage(w.id))
+			c.toWorker(w.id, c.restoreMessage(w))
 		}
 	}
 }
 
-func (c *Coordinator) restoreMessage(w WorkerID) RestoreTopologyState {
+func (c *Coordinator) restoreMessage(w *workerView) RestoreTopologyState {
 	m := RestoreTopologyState{
-		Term: c.term, Txid: c.txid, Checkpoint: c.target.Epoch, Base: c.base(), LastMutation: c.target.LastMutation,
+		Term: c.term, Txid: c.txid, Generation: w.generation, Checkpoint: c.target.Epoch, Base: c.base(), LastMutation: c.target.LastMutation,
 	}
 	for _, p := range c.target.Actors {
-		if p.Worker == w {
+		if p.Worker == w.id {
 			m.Actors = append(m.Actors, p)
 		}
 	}

@@ -453,8 +453,13 @@ func (k *Keeper) save(m SaveInstanceState) {
 			Worker: m.Worker, Txid: m.Txid, Actor: m.State.Actor, Epoch: m.State.Epoch, Status: s, Detail: detail, Location: location,
 		}))
 	}
-	if m.Txid < k.st.Txid || k.old(m.Worker, m.Generation) {
-		answer(StatusFenced, "there is a later attempt or generation", "")
+	if k.old(m.Worker, m.Generation) {
+		answer(StatusFenced, "there is a later generation", "")
+		return
+	}
+	if m.Txid < k.st.Txid {
+		// The worker lives; it has not heard of the attempt yet.
+		answer(StatusFailed, "there is a later attempt", "")
 		return
 	}
 	b := blob{fmt.Sprintf(locationFormat, uint64(m.Txid), m.State.Actor, m.State.Epoch), m.State.Actor, m.State.Epoch, m.Txid}

@@ -110,8 +110,11 @@ type (
 	// RestoreTopologyState tells a worker to stop its actors and to bring those that are listed, by id, to a
 	// checkpoint. With Checkpoint 0 the worker brings those that it hosts to their beginning.
 	RestoreTopologyState struct {
-		Term       Term
-		Txid       RestoreTxid
+		Term Term
+		Txid RestoreTxid
+		// Generation is the life of the worker that it is meant for. One that is started again must not take
+		// part in an attempt in which the one before has taken part.
+		Generation Generation
 		Checkpoint Epoch
 		Actors     []Placement
 		// Base is the newest epoch that has been used: the first barrier is behind it. Not before

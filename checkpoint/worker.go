@@ -293,7 +293,7 @@ func (w *Worker) setTimer(now time.Time) {
 
 // restoreTopology begins an attempt: every execution of the one before is stopped first.
 func (w *Worker) restoreTopology(m RestoreTopologyState, now time.Time) {
-	if !w.newer(m.Term) || m.Txid < w.txid {
+	if !w.newer(m.Term) || m.Txid < w.txid || m.Generation != w.generation {
 		return
 	}
 	if m.Txid == w.txid {

@@ -301,6 +301,14 @@ func (g *Gate[M]) Advance() Stats {
 // Pending tells whether Next has something.
 func (g *Gate[M]) Pending() bool { return g.dueAt < len(g.due) && !g.aligned }
 
+// PeekKind gives the kind of what Next has.
+func (g *Gate[M]) PeekKind() (Kind, bool) {
+	if !g.Pending() {
+		return 0, false
+	}
+	return g.due[g.dueAt].kind, true
+}
+
 // Next gives out the next message that arrived early and whose time has come; ok is false if there is none. An error is that
 // of the spill: the gate has to be restored.
 func (g *Gate[M]) Next() (it Item[M], ok bool, err error) {

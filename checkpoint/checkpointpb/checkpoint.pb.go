@@ -1054,6 +1054,7 @@ type RestoreTopologyState struct {
 	Actors        []*Placement           `protobuf:"bytes,4,rep,name=actors,proto3" json:"actors,omitempty"`
 	Base          uint64                 `protobuf:"varint,5,opt,name=base,proto3" json:"base,omitempty"`
 	LastMutation  uint64                 `protobuf:"varint,6,opt,name=last_mutation,json=lastMutation,proto3" json:"last_mutation,omitempty"`
+	Generation    uint32                 `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1126,6 +1127,13 @@ func (x *RestoreTopologyState) GetBase() uint64 {
 func (x *RestoreTopologyState) GetLastMutation() uint64 {
 	if x != nil {
 		return x.LastMutation
+	}
+	return 0
+}
+
+func (x *RestoreTopologyState) GetGeneration() uint32 {
+	if x != nil {
+		return x.Generation
 	}
 	return 0
 }
@@ -4786,7 +4794,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\frestore_txid\x18\x02 \x01(\x04R\vrestoreTxid\x12/\n" +
 	"\x06status\x18\x03 \x01(\x0e2\x17.weir.checkpoint.StatusR\x06status\x12\x16\n" +
 	"\x06detail\x18\x04 \x01(\tR\x06detail\x12A\n" +
-	"\vcheckpoints\x18\x05 \x03(\v2\x1f.weir.checkpoint.CheckpointInfoR\vcheckpoints\"\xda\x01\n" +
+	"\vcheckpoints\x18\x05 \x03(\v2\x1f.weir.checkpoint.CheckpointInfoR\vcheckpoints\"\xfa\x01\n" +
 	"\x14RestoreTopologyState\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12!\n" +
 	"\frestore_txid\x18\x02 \x01(\x04R\vrestoreTxid\x12\x1e\n" +
@@ -4795,7 +4803,10 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"checkpoint\x122\n" +
 	"\x06actors\x18\x04 \x03(\v2\x1a.weir.checkpoint.PlacementR\x06actors\x12\x12\n" +
 	"\x04base\x18\x05 \x01(\x04R\x04base\x12#\n" +
-	"\rlast_mutation\x18\x06 \x01(\x04R\flastMutation\"\x96\x02\n" +
+	"\rlast_mutation\x18\x06 \x01(\x04R\flastMutation\x12\x1e\n" +
+	"\n" +
+	"generation\x18\a \x01(\rR\n" +
+	"generation\"\x96\x02\n" +
 	"\x1cRestoreTopologyStateResponse\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
