@@ -27,8 +27,9 @@ func (c *Coordinator) carryOut(as []Action, now time.Time) {
 		case Inject:
 			c.inject(a, now)
 		case Complete:
-			c.broadcast(EpochCompleted{Term: c.term, Txid: c.txid, Epoch: a.Epoch})
+			// Readers first: they wait.
 			c.do(a)
+			c.broadcast(EpochCompleted{Term: c.term, Txid: c.txid, Epoch: a.Epoch})
 			c.pruneRounds()
 		case Commit:
 			c.record(a, now)

@@ -3,22 +3,26 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Dataflow is what the driver needs of the running graph.
-type Dataflow interface {
-	// Inject sends the barrier to every root actor and opens the next epoch. It must not block: the
-	// channels from the coordinator are unbounded.
-	Inject(epoch Epoch, checkpoint bool, mutation any)
+// Host is the worker in this process.
+type Host interface {
+	// Deliver gives the worker a message of the coordinator. It must not block. What the worker answers
+	// comes by Send.
+	Deliver(m Message)
 }
 
 // Store makes checkpoints durable.
 type Store interface {
-	// Commit writes the checkpoint of epoch atomically. states are what the actors handed over.
-	Commit(ctx context.Context, epoch Epoch, states []any) error
+	// Commit writes the checkpoint of epoch atomically. states are what the actors handed over since the one
+	// before, oldest first.
+	Commit(ctx context.Context, epoch Epoch, states []StateRef) error
 }
 
 // Clock is the driver's time.
@@ -52,30 +56,76 @@ type Events struct {
 	Gone func(actors []ActorID, completed, saved Epoch)
 	// Held: the durable epoch stands still, see Hold.
 	Held func(durable Epoch)
-	// Violation: a message broke the protocol; the dataflow must be recovered.
+	// Aborted: an epoch that was to be a checkpoint will be none.
+	Aborted func(a Aborted)
+	// Stuck: a barrier has been in flight for long.
+	Stuck func(s Stuck)
+	// State: the coordinator does something else from now on.
+	State func(s StateChanged)
+	// Died: the coordinator has died, why, and another one takes over. It cannot be a protocol that was
+	// broken, which would happen to the next one again.
+	Died func(cause any)
+	// Violation: a message broke the protocol, or coordinators die one after the other; the dataflow
+	// must be recovered.
 	Violation func(err error)
 }
 
 // ErrStopped is what waiters get when the driver ends before their epoch.
 var ErrStopped = errors.New("the dataflow was stopped")
 
-// Driver runs a Core: it owns the goroutine in which the Core steps.
+// DriverConfig is what a driver is made with.
+type DriverConfig struct {
+	// Coordinator is the configuration of each of its coordinators. It has one worker; Incarnation is
+	// the driver's affair.
+	Coordinator CoordinatorConfig
+	// Restored is the checkpoint from which the store goes on.
+	Restored Epoch
+	Host     Host
+	Store    Store
+	Clock    Clock
+	Events   Events
+}
+
+// Driver plays coordinator, store and clients within one process: it owns the goroutine in which a Coordinator
+// steps, and starts another one, with another Coordinator, when that dies. The mailbox, the waiters, and what
+// clients have asked for and not got yet belong to the driver, so they outlive the coordinators; what has
+// happened in the graph is found out from the worker's report.
 type Driver struct {
-	core  *Core
-	flow  Dataflow
-	store Store
-	clock Clock
-	ev    Events
+	cfg DriverConfig
+	// The rest up to mu belongs to the present coordinator's goroutine.
+	//
+	// queue is what was in the mailbox. The first message stays until it is worked off entirely: if the coordinator
+	// dies over it, the next one gets it again. batch is where queue begins, spare the one before, for reuse.
+	queue, batch, spare []Message
+	// own are messages of the driver to the present coordinator, which come first; refused are those that
+	// it does not take yet and that nothing else remembers.
+	own, refused []Message
+	// What the store knows: the newest term and attempt, the durable checkpoint, the one being written.
+	term       Term
+	txid       RestoreTxid
+	durable    Epoch
+	committing Epoch
+	// What clients want and do not have yet: epochs, a checkpoint, mutations, losses, holds. heldOwed counts the holds
+	// without an answer.
+	demanded, ckptDemanded Epoch
+	savepoint              bool
+	mutations              []Mutate
+	lost                   []Lost
+	lastMutation           uint64
+	holds, heldOwed        int
+	// deaths counts coordinators that died of themselves since the last checkpoint.
+	deaths int
 
 	mu     sync.Mutex
 	inbox  []Message
-	spare  []Message     // the last inbox, for reuse; Run's own
 	wake   chan struct{} // capacity 1: there is something in inbox
 	waits  []waiter
 	marks  Marks
 	ended  bool
 	dirty  atomic.Bool // InputArrived was sent since the last injection
 	commit sync.WaitGroup
+	// fuse: after so many steps and actions the coordinator dies; 0: never.
+	fuse atomic.Int64
 }
 
 // Marks are the three marks of the protocol at one moment.
@@ -88,10 +138,9 @@ type waiter struct {
 }
 
 // NewDriver makes a driver; Run starts it.
-func NewDriver(core *Core, flow Dataflow, store Store, clock Clock, ev Events) *Driver {
+func NewDriver(cfg DriverConfig) *Driver {
 	return &Driver{
-		core: core, flow: flow, store: store, clock: clock, ev: ev, wake: make(chan struct{}, 1),
-		marks: Marks{core.Injected(), core.Completed(), core.Durable()},
+		cfg: cfg, durable: cfg.Restored, wake: make(chan struct{}, 1), marks: Marks{cfg.Restored, cfg.Restored, cfg.Restored},
 	}
 }
 
@@ -99,10 +148,13 @@ func NewDriver(core *Core, flow Dataflow, store Store, clock Clock, ev Events) *
 func (d *Driver) Send(m Message) {
 	d.mu.Lock()
 	d.inbox = append(d.inbox, m)
+	first := len(d.inbox) == 1
 	d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default:
+	if first {
+		select {
+		case d.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -111,6 +163,13 @@ func (d *Driver) InputArrived() {
 	if !d.dirty.Load() && d.dirty.CompareAndSwap(false, true) {
 		d.Send(InputArrived{})
 	}
+}
+
+// Kill lets the present coordinator die after so many steps and actions from now, at least 1: between two messages, or
+// between two things that it wants done for one. Another one takes over.
+func (d *Driver) Kill(after int) {
+	d.fuse.Store(int64(max(1, after)))
+	d.Send(RetryLater{}) // so that there is a next step
 }
 
 // Marks gives the present marks.
@@ -171,92 +230,383 @@ func (d *Driver) forget(w waiter) {
 	}
 }
 
-// Run steps the core until ctx ends; then it awaits a running commit and fails all waiters.
+// maxDeaths is how many coordinators may die between two checkpoints.
+const maxDeaths = 5
+
+// Run runs coordinators, one after the other, until ctx ends; then it awaits a running commit and fails all
+// waiters.
 func (d *Driver) Run(ctx context.Context) {
-	var timerC <-chan time.Time
-	stop := func() {}
 	defer func() {
-		stop()
 		d.commit.Wait()
 		d.end()
 	}()
-	for {
-		d.mu.Lock()
-		msgs := d.inbox
-		d.inbox = d.spare[:0]
-		d.mu.Unlock()
-		d.spare = msgs
-		for _, m := range msgs {
-			timerC, stop = d.step(ctx, m, timerC, stop)
-		}
-		if len(msgs) > 0 {
-			clear(msgs)
-			continue
-		}
-		select {
-		case <-ctx.Done():
+	for life := uint64(1); ; life++ {
+		done := make(chan any, 1)
+		go func() {
+			var cause any = errKilled
+			defer func() {
+				if r := recover(); r != nil {
+					cause = r
+				}
+				done <- cause
+			}()
+			l := newLife(d, life)
+			defer l.stop()
+			l.run(ctx)
+			cause = nil
+		}()
+		cause := <-done
+		if cause == nil {
 			return
-		case <-d.wake:
-		case <-timerC:
-			timerC = nil
-			timerC, stop = d.step(ctx, Tick{}, timerC, stop)
+		}
+		d.fuse.Store(0)
+		if cause != any(errKilled) {
+			d.deaths++
+		}
+		if d.deaths > maxDeaths {
+			d.violation(fmt.Errorf("checkpoint: coordinators die one after the other: %v", cause))
+			<-ctx.Done()
+			return
+		}
+		if d.cfg.Events.Died != nil {
+			d.cfg.Events.Died(cause)
 		}
 	}
 }
 
-func (d *Driver) step(ctx context.Context, m Message, timerC <-chan time.Time, stop func()) (<-chan time.Time, func()) {
-	now := d.clock.Now()
-	actions, err := d.core.Step(m, now)
-	if err != nil {
-		if d.ev.Violation != nil {
-			d.ev.Violation(err)
+// errKilled is why a coordinator died that Kill has ended.
+var errKilled = errors.New("killed")
+
+func (d *Driver) violation(err error) {
+	if d.cfg.Events.Violation != nil {
+		d.cfg.Events.Violation(err)
+	}
+}
+
+// life is one coordinator in its goroutine.
+type life struct {
+	d      *Driver
+	c      *Coordinator
+	timerC <-chan time.Time
+	cancel func()
+	// resumed: it has begun to take calls, and gets what clients still want when its step is done.
+	resumed bool
+}
+
+func newLife(d *Driver, number uint64) *life {
+	cfg := d.cfg.Coordinator
+	cfg.Incarnation = number
+	return &life{d: d, c: NewCoordinator(cfg), cancel: func() {}}
+}
+
+func (l *life) stop() { l.cancel() }
+
+func (l *life) run(ctx context.Context) {
+	d := l.d
+	d.own, d.refused = nil, nil
+	if len(d.queue) > 0 {
+		if _, ok := d.queue[0].(Hold); ok {
+			// It is counted, and so among those that follow.
+			d.pop()
 		}
-		return timerC, stop
+	}
+	for range d.holds {
+		d.own = append(d.own, Hold{On: true})
+	}
+	for _, a := range slices.Clone(l.c.Start(d.cfg.Clock.Now())) {
+		l.act(ctx, a)
+	}
+	for {
+		switch {
+		case len(d.own) > 0:
+			m := d.own[0]
+			d.own = d.own[1:]
+			l.step(ctx, m)
+		case len(d.queue) > 0:
+			d.queue[0] = d.count(d.queue[0])
+			l.step(ctx, d.queue[0])
+			d.pop()
+		case d.fetch():
+		default:
+			select {
+			case <-ctx.Done():
+				return
+			case <-d.wake:
+			case <-l.timerC:
+				l.timerC = nil
+				l.step(ctx, Tick{})
+			}
+		}
+	}
+}
+
+// fetch empties the mailbox into the queue; false if it was empty.
+func (d *Driver) fetch() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.inbox) == 0 {
+		return false
+	}
+	d.queue, d.inbox = d.inbox, d.spare[:0]
+	d.batch, d.spare = d.queue, nil
+	return true
+}
+
+func (d *Driver) pop() {
+	d.queue[0] = nil
+	if d.queue = d.queue[1:]; len(d.queue) == 0 {
+		d.spare = d.batch[:0]
+	}
+}
+
+// count remembers what clients have asked for, so that it can be asked for again, and numbers mutations.
+func (d *Driver) count(m Message) Message {
+	switch m := m.(type) {
+	case Demand:
+		d.demanded = max(d.demanded, m.Epoch)
+	case CheckpointDemand:
+		e := m.Epoch
+		if e == 0 {
+			e = d.marks.Injected + 1
+		}
+		d.ckptDemanded = max(d.ckptDemanded, e)
+		d.savepoint = d.savepoint || m.Savepoint
+	case Mutate:
+		if m.ID == 0 {
+			d.lastMutation++
+			m.ID = d.lastMutation
+			d.mutations = append(d.mutations, m)
+		}
+		return m
+	case Lost:
+		d.lost = append(d.lost, m)
+	case Hold:
+		if m.On {
+			d.holds++
+			d.heldOwed++
+		} else if d.holds > 0 {
+			d.holds--
+			d.heldOwed = min(d.heldOwed, d.holds)
+		}
+	case CheckpointRecorded:
+		if m.Epoch == d.committing {
+			d.committing = 0
+			if m.Status == StatusOK {
+				d.durable = m.Epoch
+			}
+		}
+	}
+	return m
+}
+
+// step lets the coordinator take a message.
+func (l *life) step(ctx context.Context, m Message) {
+	d := l.d
+	l.burn()
+	actions, err := l.c.Step(m, d.cfg.Clock.Now())
+	if err != nil {
+		d.violation(err)
+		return
 	}
 	for _, a := range actions {
-		switch a := a.(type) {
-		case Inject:
-			// Cleared first: input that arrives while the barrier is being injected belongs to
-			// this epoch or the next; a report too many is harmless, a missing one is not.
-			d.dirty.Store(false)
-			d.flow.Inject(a.Epoch, a.Checkpoint, a.Mutation)
-			d.setMarks(func(m *Marks) { m.Injected = a.Epoch })
-		case Complete:
-			if d.ev.Completed != nil {
-				d.ev.Completed(a.Epoch)
-			}
-			d.setMarks(func(m *Marks) { m.Completed = a.Epoch })
-		case Commit:
-			d.commit.Go(func() {
-				err := d.store.Commit(ctx, a.Epoch, a.States)
-				d.Send(Committed{Epoch: a.Epoch, Err: err})
-			})
-		case Durable:
-			if d.ev.Durable != nil {
-				d.ev.Durable(a.Epoch)
-			}
-			d.setMarks(func(m *Marks) { m.Durable = a.Epoch })
-		case CommitFailed:
-			if d.ev.CommitFailed != nil {
-				d.ev.CommitFailed(a.Epoch, a.Err)
-			}
-		case Gone:
-			if d.ev.Gone != nil {
-				d.ev.Gone(a.Actors, a.Completed, a.Saved)
-			}
-		case Held:
-			if d.ev.Held != nil {
-				d.ev.Held(a.Durable)
-			}
-		case SetTimer:
-			stop()
-			timerC, stop = nil, func() {}
-			if !a.At.IsZero() {
-				timerC, stop = d.clock.NewTimer(a.At.Sub(now))
+		if s, ok := a.(Send); ok {
+			if _, ok := s.Message.(RetryLater); ok {
+				d.refuse(m)
+				continue
 			}
 		}
+		l.burn()
+		l.act(ctx, a)
 	}
-	return timerC, stop
+	if l.resumed {
+		l.resumed = false
+		l.resume()
+	}
+}
+
+// refuse keeps a message that the coordinator does not take yet. What actors say is in the report that the
+// coordinator waits for, and what clients want is remembered.
+func (d *Driver) refuse(m Message) {
+	switch m.(type) {
+	case Abort, ResetTopologyState:
+		d.refused = append(d.refused, m)
+	}
+}
+
+// resume tells a coordinator that takes calls everything that clients do not have yet, and the clients what they have
+// by what it knows.
+func (l *life) resume() {
+	d := l.d
+	if core := l.c.Core(); core != nil {
+		d.completed(core.Completed())
+		d.saved(core.Durable())
+	}
+	for _, m := range d.lost {
+		d.own = append(d.own, m)
+	}
+	for _, m := range d.mutations {
+		d.own = append(d.own, m)
+	}
+	if d.demanded > d.marks.Completed {
+		d.own = append(d.own, Demand{Epoch: d.demanded})
+	}
+	if d.ckptDemanded > d.marks.Durable {
+		d.own = append(d.own, CheckpointDemand{Epoch: d.ckptDemanded, Savepoint: d.savepoint})
+	}
+	d.own = append(d.own, d.refused...)
+	d.refused = nil
+}
+
+// burn lets the coordinator die when its time has come.
+func (l *life) burn() {
+	if l.d.fuse.Load() > 0 && l.d.fuse.Add(-1) == 0 {
+		panic(errKilled)
+	}
+}
+
+// act does what the coordinator wants done.
+func (l *life) act(ctx context.Context, a Action) {
+	d, ev := l.d, &l.d.cfg.Events
+	switch a := a.(type) {
+	case Send:
+		switch a.To.Role {
+		case RoleStore:
+			d.store(ctx, a.Message)
+		case RoleWorker:
+			d.toHost(a.Message)
+		}
+	case Complete:
+		d.completed(a.Epoch)
+	case Durable:
+		d.saved(a.Epoch)
+	case CommitFailed:
+		if ev.CommitFailed != nil {
+			ev.CommitFailed(a.Epoch, a.Err)
+		}
+	case Gone:
+		if ev.Gone != nil {
+			ev.Gone(a.Actors, a.Completed, a.Saved)
+		}
+		d.lost = slices.DeleteFunc(d.lost, func(m Lost) bool { return slices.Equal(m.Actors, a.Actors) })
+	case Held:
+		// A new coordinator answers all holds again.
+		if d.heldOwed > 0 {
+			d.heldOwed--
+			if ev.Held != nil {
+				ev.Held(a.Durable)
+			}
+		}
+	case Aborted:
+		if ev.Aborted != nil {
+			ev.Aborted(a)
+		}
+	case Stuck:
+		if ev.Stuck != nil {
+			ev.Stuck(a)
+		}
+	case StateChanged:
+		if ev.State != nil {
+			ev.State(a)
+		}
+		l.changed(a)
+	case SetTimer:
+		l.cancel()
+		l.timerC, l.cancel = nil, func() {}
+		if !a.At.IsZero() {
+			l.timerC, l.cancel = d.cfg.Clock.NewTimer(max(0, a.At.Sub(d.cfg.Clock.Now())))
+		}
+	}
+}
+
+func (l *life) changed(s StateChanged) {
+	switch s.To {
+	case CoordinatorRunning:
+		l.resumed = true
+	case CoordinatorFailing, CoordinatorFinished, CoordinatorDeposed:
+		// Within one process there is nothing to fail over to: that is the business of who owns the
+		// dataflow.
+		l.d.violation(fmt.Errorf("checkpoint: the coordinator is %s: %s", s.To, s.Reason))
+	}
+}
+
+// toHost delivers a message to the worker.
+func (d *Driver) toHost(m Message) {
+	defer func() {
+		if r := recover(); r != nil {
+			// No coordinator can know what the worker has done of it.
+			d.violation(fmt.Errorf("checkpoint: the worker, at %T: %v\n%s", m, r, debug.Stack()))
+		}
+	}()
+	s, ok := m.(StartCheckpoint)
+	if !ok {
+		d.cfg.Host.Deliver(m)
+		return
+	}
+	// Cleared first: input that arrives while the barrier is being injected belongs to this epoch or the
+	// next; a report too many is harmless, a missing one is not.
+	d.dirty.Store(false)
+	d.cfg.Host.Deliver(m)
+	d.mutations = slices.DeleteFunc(d.mutations, func(m Mutate) bool { return m.ID <= s.MutationID })
+	d.setMarks(func(m *Marks) { m.Injected = max(m.Injected, s.Epoch) })
+}
+
+// completed and saved move a mark. A coordinator that takes over may say again what the one before has said.
+func (d *Driver) completed(e Epoch) {
+	if e <= d.marks.Completed {
+		return
+	}
+	if d.cfg.Events.Completed != nil {
+		d.cfg.Events.Completed(e)
+	}
+	d.setMarks(func(m *Marks) { m.Completed = e })
+}
+
+func (d *Driver) saved(e Epoch) {
+	if e <= d.marks.Durable {
+		return
+	}
+	if d.cfg.Events.Durable != nil {
+		d.cfg.Events.Durable(e)
+	}
+	d.setMarks(func(m *Marks) { m.Durable = e })
+	if e >= d.ckptDemanded {
+		d.savepoint = false
+	}
+	d.deaths = 0
+}
+
+// store plays the store's role: storage keeps the checkpoints, and nobody but this process writes them.
+func (d *Driver) store(ctx context.Context, m Message) {
+	list := func() []CheckpointInfo {
+		if d.durable == 0 {
+			return nil
+		}
+		return []CheckpointInfo{{Epoch: d.durable, Kind: KindCheckpoint, Txid: d.txid}}
+	}
+	switch m := m.(type) {
+	case RegisterCoordinator:
+		d.term++
+		d.own = append(d.own, RegisterCoordinatorResponse{
+			Incarnation: m.Incarnation, Term: d.term, Txid: d.txid, Checkpoints: list(), InProgress: d.committing,
+		})
+	case ListCheckpoints:
+		d.txid = m.Txid
+		d.own = append(d.own, CheckpointList{Term: m.Term, Txid: m.Txid, Checkpoints: list()})
+	case RecordCheckpoint:
+		if d.committing != 0 {
+			// It is asked for again, because it takes its time.
+			return
+		}
+		c := m.Checkpoint
+		d.committing = c.Epoch
+		d.commit.Go(func() {
+			r := CheckpointRecorded{Term: m.Term, Txid: c.Txid, Epoch: c.Epoch}
+			if err := d.cfg.Store.Commit(ctx, c.Epoch, c.States); err != nil {
+				r.Status, r.Detail, r.Cause = StatusFailed, err.Error(), err
+			}
+			d.Send(r)
+		})
+	}
 }
 
 // setMarks changes the marks and wakes who waited for them.

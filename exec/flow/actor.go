@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weirdb/weir/checkpoint"
@@ -36,6 +37,8 @@ type actor struct {
 	tables []*storage.StateTable
 	// passed is the newest epoch whose barrier the actor has passed.
 	passed atomic.Uint64
+	// commits: some operator wants to know of checkpoints that are saved.
+	commits atomic.Bool
 	// last is set when the barrier that removes the actor has passed.
 	last bool
 }
@@ -78,6 +81,10 @@ func (a *actor) runGate() error {
 		if err := a.chain.open(root, len(a.frag.Inputs), a.disp, a.context); err != nil {
 			return err
 		}
+		a.commits.Store(slices.ContainsFunc(a.chain.ops, func(op exec.Operator) bool {
+			_, ok := op.(CheckpointSaved)
+			return ok
+		}))
 	}
 	for !a.last {
 		ms, err := a.in.take()
@@ -89,6 +96,12 @@ func (a *actor) runGate() error {
 			continue
 		}
 		for _, m := range ms {
+			if m.saved != 0 {
+				if err := a.saved(m.saved); err != nil {
+					return err
+				}
+				continue
+			}
 			if err := a.gate.deliver(m, a); err != nil {
 				return err
 			}
@@ -142,29 +155,6 @@ func (a *actor) barrier(b exec.Barrier) error {
 		}
 	}
 	return nil
-}
-
-// report tells the coordinator that the barrier has been passed, with the dirty state at a checkpoint.
-// The state of an actor that ends here is of no use to anybody.
-func (a *actor) report(b exec.Barrier) {
-	if m, _ := b.Mutation.(*Mutation); m != nil && m.removes(a.id) {
-		a.last = true
-	}
-	var state any
-	if b.Checkpoint {
-		var ds []*storage.Delta
-		for _, t := range a.tables {
-			if d := t.Seal(); d != nil && !a.last {
-				ds = append(ds, d)
-				a.rt.pressure.sealed.Add(deltaBytes(d))
-			}
-		}
-		if len(ds) > 0 {
-			state = ds
-		}
-	}
-	a.passed.Store(uint64(b.Epoch))
-	a.rt.driver().Send(checkpoint.Collected{Actor: a.id, Epoch: checkpoint.Epoch(b.Epoch), State: state})
 }
 
 // openState opens a state table whose dirty part the actor hands over at checkpoints.

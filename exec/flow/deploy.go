@@ -160,14 +160,7 @@ func (r *Runtime) mutate(ctx context.Context, m *Mutation, ckpt bool) (storage.E
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	msg := checkpoint.Mutate{Mutation: m, Checkpoint: ckpt}
-	for _, a := range m.start {
-		msg.Add = append(msg.Add, a.id)
-	}
-	for id := range m.remove {
-		msg.Remove = append(msg.Remove, id)
-	}
-	r.driver().Send(msg)
+	r.driver().Send(mutateMessage(m, ckpt))
 	select {
 	case e := <-m.injected:
 		return e, nil
@@ -289,7 +282,7 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 	for _, s := range sources {
 		in := a.frag.Inputs[s.in]
 		e := r.edgeFor(s.actor, a, s.in, in, m, d)
-		e.targets = append(e.targets, feed{in: a.in, slot: s.slot})
+		e.targets = append(e.targets, feed{in: a.in, to: a.id, slot: s.slot})
 	}
 	return nil
 }

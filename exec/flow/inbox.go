@@ -12,13 +12,16 @@ import (
 // errStopped is what a producer gets when its consumer, or the whole runtime, has stopped.
 var errStopped = errors.New("flow: stopped")
 
-// message is one event on its way to an actor. Exactly one of chunk, barrier and mark is set.
+// message is one event on its way to an actor. Exactly one of chunk, barrier, mark and saved is set.
 type message struct {
 	slot    int // the producer
 	head    channel.Header
 	chunk   *parcel
 	barrier *exec.Barrier
 	mark    *exec.Watermark
+	// saved is a checkpoint that is durable. It comes from the runtime and not through a channel, so it has
+	// neither slot nor head.
+	saved storage.Epoch
 }
 
 // kind tells barriers, which separate versions, from what is between them.
@@ -48,7 +51,9 @@ func (m message) rows() int {
 // feed is a producer's end of a channel: it stamps what goes into one slot of an inbox. A producer's messages must be
 // sent by one goroutine at a time.
 type feed struct {
-	in    *inbox
+	in *inbox
+	// to is the actor behind the inbox; 0 if nobody asks.
+	to    ActorID
 	slot  int
 	stamp channel.Stamp
 }

@@ -151,7 +151,10 @@ type Runtime struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	drv    atomic.Pointer[checkpoint.Driver]
-	wg     sync.WaitGroup
+	worker *worker
+	// coordinators counts those that have died.
+	coordinators atomic.Int64
+	wg           sync.WaitGroup
 
 	// graph serialises changes of the graph. It is held until a change's barrier is injected, so
 	// no actor may wait for it.
@@ -251,6 +254,7 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 		gaps: map[JobID][]gap{}, leaving: map[*deployed]bool{},
 	}
 	r.pressure.memory, r.pressure.store = cfg.Memory, cfg.Store
+	r.worker = newWorker(r)
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	return r
 }
@@ -279,19 +283,12 @@ func (r *Runtime) driver() *checkpoint.Driver { return r.drv.Load() }
 func (r *Runtime) Start(ev checkpoint.Events) {
 	r.graph.Lock()
 	defer r.graph.Unlock()
-	restored := checkpoint.Epoch(r.cfg.Store.Checkpoint().Epoch)
-	core := checkpoint.NewCore(r.cfg.Checkpoint, restored, nil, r.cfg.Clock.Now())
-	completed := ev.Completed
-	ev.Completed = func(e checkpoint.Epoch) {
-		r.cfg.Store.SetCompleted(storage.Epoch(e))
-		if completed != nil {
-			completed(e)
-		}
-	}
-	ev.Gone, ev.Held = r.gone, r.held
-	ev.Violation = func(err error) { r.fail(nil, err) }
-	d := checkpoint.NewDriver(core, r, committer{r}, r.cfg.Clock, ev)
+	d := checkpoint.NewDriver(checkpoint.DriverConfig{
+		Coordinator: r.coordinatorConfig(), Restored: checkpoint.Epoch(r.cfg.Store.Checkpoint().Epoch),
+		Host: r.worker, Store: committer{r}, Clock: r.cfg.Clock, Events: r.coordinatorEvents(ev),
+	})
 	r.drv.Store(d)
+	r.worker.start()
 	r.wg.Go(func() { d.Run(r.ctx) })
 }
 
@@ -338,6 +335,9 @@ func failureOf(a *actor, err error) Failure {
 // because the actor gave up before halt has closed it, must not wait for ever.
 func (r *Runtime) ended(a *actor) {
 	a.in.close()
+	if a.last {
+		r.worker.ended(a.id)
+	}
 	r.inject.Lock()
 	delete(r.live, a.id)
 	a.job.alive--
@@ -365,8 +365,9 @@ func (r *Runtime) RequestBarrier() {
 	r.driver().Send(checkpoint.Demand{Epoch: checkpoint.Epoch(e)})
 }
 
-// Inject implements checkpoint.Dataflow.
-func (r *Runtime) Inject(e checkpoint.Epoch, ckpt bool, mutation any) {
+// initiate sends the barrier to every root actor and opens the next epoch. It does not block: the channels from the
+// coordinator are unbounded.
+func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 	epoch := storage.Epoch(e)
 	b := exec.Barrier{Epoch: epoch, Checkpoint: ckpt, Mutation: mutation}
 	m, _ := mutation.(*Mutation)
@@ -522,13 +523,15 @@ func (r *Runtime) Running() (actors int, jobs int) {
 type committer struct{ r *Runtime }
 
 // Commit writes operator state, arrangements, the metadata of mutations and the log position.
-func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []any) error {
+func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []checkpoint.StateRef) error {
 	r := c.r
 	epoch := storage.Epoch(e)
-	commit := storage.Commit{Epoch: epoch}
-	for _, s := range states {
-		commit.Deltas = append(commit.Deltas, s.([]*storage.Delta)...)
+	deltas, err := deltasOf(states)
+	if err != nil {
+		r.fail(nil, err)
+		return err
 	}
+	commit := storage.Commit{Epoch: epoch, Deltas: deltas}
 	r.inject.Lock()
 	saves, logs := 0, 0
 	for _, s := range r.saves {

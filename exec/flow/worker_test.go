@@ -1,0 +1,287 @@
+package flow
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/storage"
+)
+
+// TestKillCoordinatorUnderLoad kills the coordinator all the time, anywhere, while random writes, barriers, checkpoints, creations and
+// drops of views go on, and another goroutine compares every view with its query. Nobody gets an error, no actor stops, and
+// after a restart everything is there. One seed again:
+//
+//	go test ./exec/flow -run TestKillCoordinatorUnderLoad -flow.seed=N -flow.rounds=1
+func TestKillCoordinatorUnderLoad(t *testing.T) {
+	rounds := 8
+	if *roundsFlag > 0 {
+		rounds = *roundsFlag
+	}
+	var deaths atomic.Int64
+	for i := range rounds {
+		seed := *seedFlag + int64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { killCoordinators(t, seed, &deaths) })
+	}
+	if deaths.Load() < int64(rounds)*10 {
+		t.Errorf("only %d coordinators died", deaths.Load())
+	}
+}
+
+func killCoordinators(t *testing.T, seed int64, deaths *atomic.Int64) {
+	rng := rand.New(rand.NewSource(seed))
+	w := newWorld(t, worldConfig{
+		seed: seed, parallel: 1 + rng.Intn(3), chunk: 4, queue: 1 + rng.Intn(3), portion: 1 + rng.Intn(20),
+		barrier: time.Duration(1+rng.Intn(5)) * time.Millisecond, ckpt: time.Duration(1+rng.Intn(10)) * time.Millisecond,
+		sources: rng.Intn(3), splits: 1 + rng.Intn(2),
+	})
+	for i := range 2 {
+		w.finish(w.create([]string{"filter", "agg"}[i], tableID))
+	}
+	table := w.rt.tables[tableID]
+	stop := w.reader()
+	killer := startKiller(w.rt, seed, deaths)
+	keys := 20 + rng.Intn(50)
+	var pending []*view
+	for range 60 {
+		switch n := rng.Intn(12); {
+		case n < 5:
+			w.write(w.randomWrites(rng, 1+rng.Intn(10), keys))
+		case n < 6 && len(w.sources) > 0:
+			if s, ok := w.sources[rng.Intn(len(w.sources))].(*fakeSource); ok {
+				s.add(rng.Intn(s.splits), rng.Int63n(10))
+			}
+		case n < 8:
+			w.await(w.rt.Written())
+			w.check()
+		case n == 8:
+			w.durable(w.rt.Open())
+		case n == 9 && len(pending)+len(w.views) < 6:
+			pending = append(pending, w.randomView(rng))
+		case n == 10:
+			if all := slices.Concat(w.views, pending); len(all) > 2 {
+				gone := w.drop(all[rng.Intn(len(all))], pending)
+				pending = slices.DeleteFunc(pending, func(v *view) bool { return slices.Contains(gone, v) })
+			}
+		default:
+			pending = slices.DeleteFunc(pending, w.created)
+		}
+	}
+	for _, v := range pending {
+		w.finish(v)
+	}
+	killer()
+	w.await(w.rt.Open())
+	w.check()
+	if w.rt.tables[tableID] != table {
+		t.Error("the table's actor is another one")
+	}
+	checkReport(t, w.rt)
+	stop()
+	w.stop()
+	w.start()
+	w.check()
+}
+
+// startKiller kills coordinators until the result is called; it kills the next one when it has seen the last one die.
+func startKiller(rt *Runtime, seed int64, deaths *atomic.Int64) (stop func()) {
+	rng := rand.New(rand.NewSource(seed))
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			before := rt.coordinators.Load()
+			rt.KillCoordinator(1 + rng.Intn(60))
+			// Idle coordinators do nothing: give them something to die over.
+			for rt.coordinators.Load() == before {
+				select {
+				case <-quit:
+					return
+				default:
+					if rt.Wait(context.Background(), rt.Open()) != nil {
+						return
+					}
+				}
+			}
+			deaths.Add(1)
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
+// checkReport compares what the worker would tell a coordinator with the actors that there are.
+func checkReport(t *testing.T, rt *Runtime) {
+	t.Helper()
+	var live, reported []ActorID
+	rt.inject.Lock()
+	for id := range rt.live {
+		live = append(live, id)
+	}
+	rt.inject.Unlock()
+	r := rt.Reported()
+	for _, a := range r.Actors {
+		if !a.State.Terminal() {
+			reported = append(reported, a.Actor)
+		}
+		if a.State == checkpoint.ActorRunning && (a.Attempt == 0 || a.Number != 1 || a.Start.IsZero()) {
+			t.Errorf("report %+v", a)
+		}
+	}
+	slices.Sort(live)
+	if !slices.Equal(live, reported) {
+		t.Errorf("actors %v, reported %v", live, reported)
+	}
+}
+
+// TestReportedPositions: at a checkpoint the report has the channels between actors, with the same position at both ends.
+func TestReportedPositions(t *testing.T) {
+	w := quiet(t)
+	w.deploy(hookedJob(7, 2, func(int) (*Node, error) {
+		return &Node{Op: &hooked{}, Name: "pass", In: []*Node{{}}}, nil
+	}))
+	w.write(insert(1))
+	w.durable(w.rt.Open())
+	out := map[string]checkpoint.ChannelPosition{}
+	ins := 0
+	r := w.rt.Reported()
+	for _, a := range r.Actors {
+		for _, p := range a.Outputs {
+			out[fmt.Sprint(a.Actor, "-", p.Peer)] = p
+		}
+	}
+	for _, a := range r.Actors {
+		for _, p := range a.Inputs {
+			ins++
+			o := out[fmt.Sprint(p.Peer, "-", a.Actor)]
+			if o.Seq != p.Seq || o.Epoch != p.Epoch || o.Generation != p.Generation {
+				t.Errorf("channel %d to %d: written to %+v, read to %+v", p.Peer, a.Actor, o, p)
+			}
+		}
+	}
+	if ins != 4 {
+		t.Errorf("%d channels, want 4", ins)
+	}
+}
+
+// savedOp notes which checkpoints it hears of.
+type savedOp struct {
+	hooked
+	mu    sync.Mutex
+	heard []storage.Epoch
+	more  chan struct{}
+}
+
+func (s *savedOp) CheckpointSaved(e storage.Epoch) error {
+	s.mu.Lock()
+	s.heard = append(s.heard, e)
+	s.mu.Unlock()
+	s.more <- struct{}{}
+	return nil
+}
+
+// TestCheckpointSaved: an operator hears of a checkpoint once it is durable, not of epochs, in order, also when the coordinator
+// dies in between.
+func TestCheckpointSaved(t *testing.T) {
+	w := quiet(t)
+	op := &savedOp{more: make(chan struct{}, 100)}
+	w.deploy(hookedJob(7, 1, func(int) (*Node, error) {
+		return &Node{Op: op, Name: "sink", In: []*Node{{}}}, nil
+	}))
+	var want []storage.Epoch
+	for k := range int64(5) {
+		w.write(insert(k))
+		w.await(w.rt.Written())
+		w.durable(w.rt.Open())
+		<-op.more
+		want = append(want, storage.Epoch(w.rt.Marks().Durable))
+		before := w.rt.coordinators.Load()
+		w.rt.KillCoordinator(1)
+		for w.rt.coordinators.Load() == before {
+			w.await(w.rt.Open())
+		}
+	}
+	w.durable(w.rt.Open())
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	if got := op.heard[:5]; !slices.Equal(got, want) {
+		t.Errorf("heard of %v, want %v", got, want)
+	}
+	if !slices.IsSorted(op.heard) {
+		t.Errorf("heard of %v", op.heard)
+	}
+}
+
+// lockedBuffer is a log that several goroutines write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestStuckBarrier: a barrier that does not come through for ten seconds is logged with the actor that it waits for.
+func TestStuckBarrier(t *testing.T) {
+	store, err := storage.Open(storage.Config{Dir: "db", FS: storage.MemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	var log lockedBuffer
+	clock := newFakeClock()
+	stuck := make(chan checkpoint.Stuck, 1)
+	rt := NewRuntime(context.Background(), Config{
+		Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil)), Clock: clock,
+		Checkpoint: checkpoint.Config{BarrierInterval: time.Hour, CheckpointInterval: time.Hour},
+		Failed:     func(f Failure) { t.Errorf("failure %+v", f) },
+	})
+	rt.Start(checkpoint.Events{Stuck: func(s checkpoint.Stuck) { stuck <- s }})
+	w := &world{t: t, store: store, rt: rt, rows: map[int64][2]int64{}}
+	release := make(chan struct{})
+	entered := make(chan struct{})
+	first := true
+	w.deploy(w.tableJob(), hookedJob(7, 1, func(int) (*Node, error) {
+		return &Node{Op: &hooked{barrier: func(context.Context) error {
+			if first {
+				first = false
+				close(entered)
+				<-release
+			}
+			return nil
+		}}, Name: "slow", In: []*Node{{}}}, nil
+	}))
+	<-entered
+	clock.advance(10 * time.Second)
+	<-stuck
+	close(release)
+	w.await(rt.Open())
+	rt.Stop()
+	line := log.String()
+	if !strings.Contains(line, `msg="barrier stuck" epoch=1`) || !strings.Contains(line, "j7 fragment 0 actor 2") {
+		t.Errorf("log:\n%s", line)
+	}
+}
+
+var _ exec.Operator = (*savedOp)(nil)
