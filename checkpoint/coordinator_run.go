@@ -79,6 +79,9 @@ func (c *Coordinator) inject(a Inject, now time.Time) {
 func (c *Coordinator) placements(m Mutate) []Placement {
 	var ps []Placement
 	for _, a := range m.Add {
+		if c.core.lost[a] {
+			continue
+		}
 		p := Placement{Actor: a, Worker: c.workers[0].id}
 		if i := slices.IndexFunc(m.Place, func(p Placement) bool { return p.Actor == a }); i >= 0 {
 			p = m.Place[i]

@@ -111,8 +111,10 @@ type Driver struct {
 	savepoint              bool
 	mutations              []Mutate
 	lost                   []Lost
-	lastMutation           uint64
-	holds, heldOwed        int
+	// dead are all actors that were lost: a mutation that adds one of them comes too late.
+	dead            map[ActorID]bool
+	lastMutation    uint64
+	holds, heldOwed int
 	// deaths counts coordinators that died of themselves since the last checkpoint.
 	deaths int
 
@@ -140,7 +142,7 @@ type waiter struct {
 // NewDriver makes a driver; Run starts it.
 func NewDriver(cfg DriverConfig) *Driver {
 	return &Driver{
-		cfg: cfg, durable: cfg.Restored, wake: make(chan struct{}, 1), marks: Marks{cfg.Restored, cfg.Restored, cfg.Restored},
+		cfg: cfg, durable: cfg.Restored, dead: map[ActorID]bool{}, wake: make(chan struct{}, 1), marks: Marks{cfg.Restored, cfg.Restored, cfg.Restored},
 	}
 }
 
@@ -375,11 +377,18 @@ func (d *Driver) count(m Message) Message {
 		if m.ID == 0 {
 			d.lastMutation++
 			m.ID = d.lastMutation
+			m.Add = d.living(m.Add)
 			d.mutations = append(d.mutations, m)
 		}
 		return m
 	case Lost:
 		d.lost = append(d.lost, m)
+		for _, a := range m.Actors {
+			d.dead[a] = true
+		}
+		for i := range d.mutations {
+			d.mutations[i].Add = d.living(d.mutations[i].Add)
+		}
 	case Hold:
 		if m.On {
 			d.holds++
@@ -397,6 +406,11 @@ func (d *Driver) count(m Message) Message {
 		}
 	}
 	return m
+}
+
+// living leaves out the actors that were lost.
+func (d *Driver) living(actors []ActorID) []ActorID {
+	return slices.DeleteFunc(slices.Clone(actors), func(a ActorID) bool { return d.dead[a] })
 }
 
 // step lets the coordinator take a message.
