@@ -120,13 +120,19 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// committed makes a table of n committed rows.
-func committed(b *testing.B, s *Store, n int) {
+// committed makes a table of n committed rows: one by one, or many at a time, so that they are in blocks.
+func committed(b *testing.B, s *Store, n int, blocks bool) {
 	a := s.Arrangement(1)
 	val := make([]byte, 50)
+	var cs []Change
 	for i := range n {
-		a.Apply([]Change{{Key: intKey(nil, i), Value: val}})
+		cs = append(cs, Change{Key: intKey(nil, i), Value: val})
+		if !blocks || len(cs) == 1024 {
+			a.Apply(cs)
+			cs = cs[:0]
+		}
 	}
+	a.Apply(cs)
 	a.Seal(1, true)
 	s.SetCompleted(1)
 	if err := s.Commit(context.Background(), Commit{Epoch: 1}); err != nil {
@@ -139,11 +145,11 @@ func committed(b *testing.B, s *Store, n int) {
 
 // BenchmarkScan walks committed rows, without and with an overlay over them.
 func BenchmarkScan(b *testing.B) {
-	for _, overlay := range []int{0, 1, 10_000} {
-		b.Run(fmt.Sprintf("overlay=%d", overlay), func(b *testing.B) {
+	for _, overlay := range []int{-1, 0, 1, 10_000} {
+		b.Run(fmt.Sprintf("overlay=%d blocks=%t", max(overlay, 0), overlay < 0), func(b *testing.B) {
 			const rows = 500_000
 			s := benchStore(b)
-			committed(b, s, rows)
+			committed(b, s, rows, overlay < 0)
 			a := s.Arrangement(1)
 			for i := range overlay {
 				a.Apply([]Change{{Key: intKey(nil, i*rows/overlay), Value: []byte("x")}})
@@ -175,8 +181,14 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkPointGet reads committed rows by key.
 func BenchmarkPointGet(b *testing.B) {
+	for _, blocks := range []bool{false, true} {
+		b.Run(fmt.Sprintf("blocks=%t", blocks), func(b *testing.B) { benchmarkPointGet(b, blocks) })
+	}
+}
+
+func benchmarkPointGet(b *testing.B, blocks bool) {
 	s := benchStore(b)
-	committed(b, s, 500_000)
+	committed(b, s, 500_000, blocks)
 	rng := rand.New(rand.NewSource(1))
 	sn, err := s.Latest()
 	if err != nil {

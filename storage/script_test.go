@@ -24,6 +24,7 @@ import (
 //	version table=1 epoch=1      reads what a backfill reader sees
 //	head table=1 [key=a]
 //	writers table=1 n=2
+//	forms table=1                what is committed: blocks of rows, and rows by themselves
 //	stats                        what is kept for whom
 //	reopen
 func TestScripts(t *testing.T) {
@@ -204,6 +205,36 @@ func (r *scriptRunner) run(t *testing.T, d *datadriven.TestData) string {
 			fmt.Fprintf(&b, "%s %s\n", k, v)
 			return nil
 		}); err != nil {
+			return outcome(err)
+		}
+		return b.String()
+	case "forms":
+		var b strings.Builder
+		it, err := rowsIter(r.s.db, table, nil)
+		if err != nil {
+			return outcome(err)
+		}
+		for ok := it.First(); ok; ok = it.Next() {
+			s, err := rowsAt(it)
+			if err != nil {
+				return outcome(err)
+			}
+			b.WriteString("block")
+			for i := range s.n {
+				fmt.Fprintf(&b, " %s=%s", s.key(i), s.value(i))
+			}
+			b.WriteString("\n")
+		}
+		if err := it.Close(); err != nil {
+			return outcome(err)
+		}
+		if it, err = iterFrom(r.s.db, table, nil, nil); err != nil {
+			return outcome(err)
+		}
+		for ok := it.First(); ok; ok = it.Next() {
+			fmt.Fprintf(&b, "row %s=%s\n", it.Key()[tablePrefixLen:], it.Value())
+		}
+		if err := it.Close(); err != nil {
 			return outcome(err)
 		}
 		return b.String()

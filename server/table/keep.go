@@ -24,7 +24,8 @@ type Keep struct {
 	out  exec.Output
 	rows *vec.Chunk
 	part *vec.Chunk // the complete rows of a chunk that has others
-	cs   []storage.Change
+	enc  vec.RowsEncoder
+	ends []int
 }
 
 var _ exec.Operator = (*Keep)(nil)
@@ -50,11 +51,9 @@ func (k *Keep) Chunk(_ int, c *vec.Chunk) error {
 		return err
 	}
 	if k.t.hasRowID() {
-		k.cs = k.cs[:0]
-		for i := range c.Len() {
-			k.cs = append(k.cs, storage.Change{Key: k.t.Key(nil, c, i), Value: vec.EncodeRow(nil, c.Cols, i)})
-		}
-		k.t.Arr.Apply(k.cs)
+		var buf []byte
+		buf, k.ends = k.enc.Encode(k.ends[:0], c.Cols, c.Len(), k.t.key)
+		k.t.Arr.Append(buf, k.ends)
 		return k.out.Chunk(c)
 	}
 	k.rows.Reset()
