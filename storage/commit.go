@@ -351,6 +351,15 @@ func (s *Store) checkSpace(size int64) error {
 	return nil
 }
 
+// CheckRoom gives the error, SQLSTATE 53100, that even a small commit would have at present, nil if there is
+// room for one.
+func (s *Store) CheckRoom() error {
+	if s.room.full() {
+		return diskFull(fmt.Errorf("a checkpoint waits for room in %s", s.cfg.Dir))
+	}
+	return s.checkSpace(0)
+}
+
 func diskFull(cause error) error {
 	e := sqlerr.Newf(sqlerr.DiskFull, "no space left on device")
 	e.Cause = cause

@@ -19,6 +19,10 @@ import (
 
 // LockDDL lets the caller change the catalog until unlock; others wait.
 func (i *Incarnation) LockDDL(ctx context.Context) (unlock func(), err error) {
+	// A definition takes effect with a checkpoint. Without room it would wait, and could not be taken back.
+	if err := i.Store.CheckRoom(); err != nil {
+		return nil, err
+	}
 	select {
 	case i.e.ddl <- struct{}{}:
 		return func() { <-i.e.ddl }, nil

@@ -634,6 +634,7 @@ func TestDiskFull(t *testing.T) {
 	full.Store(&state)
 	refused()
 	check()
+	a.fails("53100", "CREATE TABLE u (id int8)")
 	full.Store(nil)
 	works()
 
