@@ -41,6 +41,8 @@ type Config struct {
 	MemoryLimit int64
 	// Parallelism is the number of actors of a parallel fragment. Default: the number of cores.
 	Parallelism int
+	// MaxRecursion bounds the iterations of a recursive query in a view or sink, for one epoch. Default: 100000.
+	MaxRecursion int
 	// BarrierInterval is the longest time that input waits for its epoch to end, CheckpointInterval
 	// the time between checkpoints. Defaults 100 ms and 1 s.
 	BarrierInterval, CheckpointInterval time.Duration
@@ -73,6 +75,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MemoryLimit == 0 {
 		c.MemoryLimit = machineMemory() / 10 * 7
+	}
+	if c.MaxRecursion == 0 {
+		c.MaxRecursion = 100_000
 	}
 	if c.Parallelism == 0 {
 		c.Parallelism = runtime.GOMAXPROCS(0)
@@ -155,7 +160,7 @@ func Open(cfg Config) (*Server, error) {
 		}
 	}
 	ec := engine.Config{
-		Storage: storage.Config{Dir: cfg.DataDir}, Logger: cfg.Logger, Parallelism: cfg.Parallelism,
+		Storage: storage.Config{Dir: cfg.DataDir}, Logger: cfg.Logger, Parallelism: cfg.Parallelism, MaxRecursion: cfg.MaxRecursion,
 		Checkpoint:  checkpoint.Config{BarrierInterval: cfg.BarrierInterval, CheckpointInterval: cfg.CheckpointInterval},
 		MemoryLimit: cfg.MemoryLimit, Connectors: cfg.Connectors, Registry: syscat.Registry(), Catalog: syscat.WithSystem,
 	}

@@ -63,6 +63,7 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&memory, "memory-limit", "0", "memory that the process may use, for example 4GB; 0 means 70 % of the machine's")
 	f.IntVar(&cfg.Parallelism, "parallelism", 0, "actors per parallel fragment of new jobs; 0 means the number of cores")
 	f.DurationVar(&cfg.BarrierInterval, "barrier-interval", 100*time.Millisecond, "longest time that input waits for its epoch to end")
+	f.IntVar(&cfg.MaxRecursion, "max-recursion", 0, "iterations after which a recursive view is taken for one without end; 0 means 100000")
 	f.StringVar(&alignment, "barrier-alignment", "buffered",
 		"what is sent behind a barrier before other producers have sent theirs: buffered (kept in memory, then on disk) or blocking (its producer waits)")
 	f.DurationVar(&cfg.CheckpointInterval, "checkpoint-interval", time.Second, "time between checkpoints while there is input")

@@ -41,6 +41,14 @@ type actor struct {
 	commits atomic.Bool
 	// last is set when the barrier that removes the actor has passed.
 	last bool
+	// loop is set if the actor is part of a loop.
+	loop *looped
+}
+
+// closeInputs ends what the actor takes from.
+func (a *actor) closeInputs() {
+	a.in.close()
+	a.loop.close()
 }
 
 // run works until the actor is removed or the runtime stops. A panic is reported as a failure of
@@ -58,9 +66,14 @@ func (a *actor) run() {
 		a.job.running.Done()
 	}()
 	var err error
-	if a.frag.Source != nil {
+	switch {
+	case a.frag.Source != nil:
 		err = a.runSource()
-	} else {
+	case a.frag.Loop != nil:
+		err = a.runLoopHead()
+	case a.loop != nil:
+		err = a.runLoopBody()
+	default:
 		err = a.runGate()
 	}
 	if err != nil && !errors.Is(err, errStopped) {
@@ -68,17 +81,22 @@ func (a *actor) run() {
 	}
 }
 
+// open makes the actor's operators, whose output goes to out.
+func (a *actor) open(out exec.Output) error {
+	root, err := a.frag.Root(a.index)
+	if err != nil {
+		return err
+	}
+	a.chain = &chain{}
+	if f := a.rt.cfg.Fault; f != nil {
+		a.chain.fault = func(operator string) { f(a.job.job.ID, a.id, operator) }
+	}
+	return a.chain.open(root, len(a.frag.Inputs), out, a.context)
+}
+
 func (a *actor) runGate() error {
 	if a.frag.Root != nil {
-		root, err := a.frag.Root(a.index)
-		if err != nil {
-			return err
-		}
-		a.chain = &chain{}
-		if f := a.rt.cfg.Fault; f != nil {
-			a.chain.fault = func(operator string) { f(a.job.job.ID, a.id, operator) }
-		}
-		if err := a.chain.open(root, len(a.frag.Inputs), a.disp, a.context); err != nil {
+		if err := a.open(a.disp); err != nil {
 			return err
 		}
 		a.commits.Store(slices.ContainsFunc(a.chain.ops, func(op exec.Operator) bool {

@@ -185,6 +185,10 @@ func (r *Runtime) build(j *Job, m *Mutation) error {
 			return fmt.Errorf("flow: job %s: fragment %d: %w", j.Name, f.ID, err)
 		}
 	}
+	if err := r.connectLoops(d); err != nil {
+		d.cancel()
+		return fmt.Errorf("flow: job %s: %w", j.Name, err)
+	}
 	// Only now can others see it: it does not change any more. What feeds it may have failed meanwhile.
 	r.jobsMu.Lock()
 	defer r.jobsMu.Unlock()
@@ -235,6 +239,9 @@ func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 		r.nextID++
 		a := &actor{id: r.nextID, job: d, frag: f, index: i, gen: r.cfg.Generation, rt: r}
 		a.disp = &dispatcher{self: a.id, gen: a.gen, types: f.Types, size: r.cfg.ChunkSize}
+		if f.Loop != nil {
+			a.loop = &looped{disp: &dispatcher{self: a.id, gen: a.gen, types: f.Loop.Types, size: r.cfg.ChunkSize, loop: true}}
+		}
 		if err := r.connect(a, producers, m, d); err != nil {
 			return err
 		}
@@ -272,6 +279,11 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 					continue
 				}
 			}
+			if a.frag.Inputs[i].Loop {
+				a.enterLoop(i)
+				sources = append(sources, source{p, len(a.loop.ports) - 1, i})
+				continue
+			}
 			sources = append(sources, source{p, len(ports), i})
 			ports = append(ports, i)
 			from = append(from, channel.Position{Producer: channel.ProducerID(p.id), Generation: p.gen, Seq: 1})
@@ -279,10 +291,18 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 	}
 	a.in = newInbox(len(ports), r.cfg.QueueChunks)
 	a.gate = r.newGate(a, ports, from)
+	if a.loop != nil {
+		a.loop.in = newInbox(len(a.loop.ports), r.cfg.QueueChunks)
+	}
 	for _, s := range sources {
 		in := a.frag.Inputs[s.in]
 		e := r.edgeFor(s.actor, a, s.in, in, m, d)
-		e.targets = append(e.targets, feed{in: a.in, to: a.id, slot: s.slot})
+		e.loop = in.Loop
+		to := a.in
+		if in.Loop {
+			to = a.loop.in
+		}
+		e.targets = append(e.targets, feed{in: to, to: a.id, slot: s.slot})
 	}
 	return nil
 }

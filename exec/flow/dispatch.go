@@ -46,6 +46,8 @@ type edge struct {
 	input int
 	// inner: producer and consumer are of one job, and so begin with the same barrier.
 	inner bool
+	// loop: it stays inside of a loop, see loop.go.
+	loop bool
 	// pool has the parcels for copies, views those that show columns of a parcel.
 	pool, views *parcelPool
 	view        vec.Chunk
@@ -67,6 +69,8 @@ type dispatcher struct {
 	size  int
 	edges []*edge
 	hash  []uint64
+	// loop: the edges inside of a loop are this dispatcher's, else all others.
+	loop bool
 	// onChange is called when the set of edges has changed; may be nil.
 	onChange func()
 }
@@ -243,7 +247,7 @@ func (d *dispatcher) attach(m *Mutation, epoch storage.Epoch, inner bool) (chang
 		return false
 	}
 	for _, e := range m.addEdges[d.self] {
-		if inner && !e.inner || slices.Contains(d.edges, e) {
+		if inner && !e.inner || e.loop != d.loop || slices.Contains(d.edges, e) {
 			continue
 		}
 		e.init(d.types, d.size)

@@ -25,6 +25,8 @@ type gate struct {
 	// marks is the newest watermark of each slot by column; a port's watermark is the smallest.
 	marks []map[int]int64
 	sent  []map[int]int64 // by port
+	// paused tells whether what was held must wait further; resume goes on. Nil: it need not.
+	paused func() bool
 }
 
 // events is what the gate delivers to.
@@ -98,7 +100,12 @@ func (g *gate) deliver(m message, to events) error {
 	if err := g.other(m, rows, v, to); err != nil {
 		return err
 	}
-	for g.ch.Pending() {
+	return g.resume(to)
+}
+
+// resume delivers what was held and is to be processed now.
+func (g *gate) resume(to events) error {
+	for g.ch.Pending() && (g.paused == nil || !g.paused()) {
 		it, _, err := g.ch.Next()
 		if err != nil {
 			return fmt.Errorf("flow: %w", err)

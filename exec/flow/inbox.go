@@ -12,7 +12,7 @@ import (
 // errStopped is what a producer gets when its consumer, or the whole runtime, has stopped.
 var errStopped = errors.New("flow: stopped")
 
-// message is one event on its way to an actor. Exactly one of chunk, barrier, mark and saved is set.
+// message is one event on its way to an actor. Exactly one of chunk, barrier, mark, loop and saved is set.
 type message struct {
 	slot    int // the producer
 	head    channel.Header
@@ -22,6 +22,7 @@ type message struct {
 	// saved is a checkpoint that is durable. It comes from the runtime and not through a channel, so it has
 	// neither slot nor head.
 	saved storage.Epoch
+	loop  *loopMark // only inside of loops
 }
 
 // kind tells barriers, which separate versions, from what is between them.
@@ -73,6 +74,11 @@ func (f *feed) chunk(p *parcel) error {
 // watermark sends a watermark.
 func (f *feed) watermark(w exec.Watermark) error {
 	return f.in.put(message{slot: f.slot, head: f.stamp.Data(), mark: &w})
+}
+
+// loop sends a mark of a loop.
+func (f *feed) loop(m loopMark) error {
+	return f.in.put(message{slot: f.slot, head: f.stamp.Data(), loop: &m})
 }
 
 // barrier ends the epoch.

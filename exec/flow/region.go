@@ -196,6 +196,7 @@ func (r *Runtime) stopRegion(g *Region) {
 			for _, a := range as {
 				g.actors = append(g.actors, a.id)
 				a.in.die()
+				a.loop.die()
 			}
 		}
 	}

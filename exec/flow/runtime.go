@@ -56,6 +56,8 @@ type Fragment struct {
 	// applies the changes to the arrangements (the rows, then the unique indexes), which the runtime
 	// seals at each barrier.
 	Table []*storage.Arrangement
+	// Loop makes this the head of a loop.
+	Loop *Loop
 }
 
 // Input is an input of a fragment: the output of another one.
@@ -66,6 +68,8 @@ type Input struct {
 	Dist     Dist
 	// Cols are the producer's columns that are needed, in order; nil for all.
 	Cols []int
+	// Loop: producer and consumer are in one loop, see Loop.
+	Loop bool
 }
 
 type edgeID uint64
@@ -304,7 +308,7 @@ func (r *Runtime) halt() {
 	r.inject.Lock()
 	defer r.inject.Unlock()
 	for _, a := range r.live {
-		a.in.close()
+		a.closeInputs()
 	}
 }
 
@@ -334,7 +338,7 @@ func failureOf(a *actor, err error) Failure {
 // ended forgets an actor whose goroutine is about to end. A producer that waits for room in its inbox,
 // because the actor gave up before halt has closed it, must not wait for ever.
 func (r *Runtime) ended(a *actor) {
-	a.in.close()
+	a.closeInputs()
 	if a.last {
 		r.worker.ended(a.id)
 	}
@@ -388,10 +392,13 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 				r.tables[a.job.job.ID] = a
 			}
 			if r.stopped.Load() {
-				a.in.close()
+				a.closeInputs()
 			}
 			if a.frag.Source == nil { // a source asks what is needed of it at the barrier
 				a.disp.attach(m, epoch, true)
+				if a.loop != nil && a.loop.disp != nil {
+					a.loop.disp.attach(m, epoch, true)
+				}
 			}
 			a.job.running.Add(1)
 			a.job.alive++

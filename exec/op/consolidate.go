@@ -43,6 +43,14 @@ func (o *Consolidate) Chunk(_ int, c *vec.Chunk) error {
 
 // Barrier emits the net changes.
 func (o *Consolidate) Barrier(bar exec.Barrier) error {
+	if err := o.EndRound(); err != nil {
+		return err
+	}
+	return o.out.Barrier(bar)
+}
+
+// EndRound emits the net changes of a round of a loop.
+func (o *Consolidate) EndRound() error {
 	if o.all.Len() > 0 {
 		first, net := netChanges(o.all)
 		for _, sign := range []int64{-1, 1} {
@@ -57,7 +65,7 @@ func (o *Consolidate) Barrier(bar exec.Barrier) error {
 			return err
 		}
 	}
-	return o.out.Barrier(bar)
+	return nil
 }
 
 // netChanges adds up the diffs of equal rows: first lists the row number of each distinct row, net its

@@ -10,7 +10,6 @@ import (
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
-	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 )
 
@@ -38,6 +37,8 @@ type Stream struct {
 	Sink        exec.Sink
 	SinkColumns []exec.Column
 	SinkContext context.Context
+	// MaxRecursion bounds the iterations of a recursive query for one epoch.
+	MaxRecursion int
 
 	// LeafCount is, after Build, the number of leaves with a Wrap in each fragment.
 	LeafCount map[int]int
@@ -47,9 +48,6 @@ type Stream struct {
 func (b *Stream) Build(j *flow.Job, p *plan.Stream) error {
 	b.LeafCount = map[int]int{}
 	for i, pf := range p.Fragments {
-		if l, ok := pf.Root.(*plan.LoopHead); ok {
-			return sqlerr.Newf(sqlerr.FeatureNotSupported, "WITH RECURSIVE %s in a materialized view is not supported yet", l.Name)
-		}
 		f, err := b.fragment(j, p, pf)
 		if err != nil {
 			return fmt.Errorf("fragment %d: %w", pf.ID, err)
@@ -83,6 +81,9 @@ func (b *Stream) fragment(j *flow.Job, p *plan.Stream, pf *plan.Fragment) (*flow
 	}
 	if err := fb.collect(pf, pf.Root); err != nil {
 		return nil, err
+	}
+	if h, ok := pf.Root.(*plan.LoopHead); ok {
+		f.Loop = &flow.Loop{Types: h.In.Properties().Types(), Tail: fragmentIndex(p, h.Feedback), MaxRounds: b.MaxRecursion}
 	}
 	f.Root = func(i int) (*flow.Node, error) {
 		// The builder's own state must not be shared by actors that start at the same time.
@@ -177,7 +178,7 @@ func (fb *fragmentBuilder) receive(pf *plan.Fragment, n *plan.Receive) (flow.Inp
 			case plan.Broadcast:
 				d.Kind = flow.ToAll
 			}
-			return flow.Input{Job: fb.j.ID, Fragment: fragmentIndex(fb.p, n.From), Dist: d}, nil
+			return flow.Input{Job: fb.j.ID, Fragment: fragmentIndex(fb.p, n.From), Dist: d, Loop: n.Loop}, nil
 		}
 	}
 	return flow.Input{}, fmt.Errorf("fragment %d sends nothing to fragment %d", n.From, pf.ID)
@@ -216,6 +217,12 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 			In: n.In.Properties().Types(), Key: sortKeys(n.Key), Target: fb.b.Writer(i),
 			AppendOnlyIn: n.In.Properties().AppendOnly,
 		})
+	case *plan.LoopHead:
+		cfg := op.LoopHeadConfig{In: n.In.Properties().Types(), All: n.All, Ordinal: n.Ordinal}
+		for flow.Owner(cfg.Vnode, fb.f.Parallel) != i {
+			cfg.Vnode++
+		}
+		out.Op, err = op.NewLoopHead(cfg)
 	case *plan.Sink:
 		var w exec.SinkWriter
 		if w, err = fb.b.Sink.Open(fb.b.SinkContext, fb.b.SinkColumns); err != nil {

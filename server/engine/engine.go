@@ -35,7 +35,9 @@ type Config struct {
 	Logger  *slog.Logger
 	// Parallelism is the number of actors of a parallel fragment of a new job.
 	Parallelism int
-	Checkpoint  checkpoint.Config
+	// MaxRecursion bounds the iterations of a recursive query in a job, for one epoch. 0 = no bound.
+	MaxRecursion int
+	Checkpoint   checkpoint.Config
 	// Alignment is what the dataflow does with producers that are ahead by a barrier.
 	Alignment flow.Alignment
 	// MemoryLimit bounds the process, in bytes; 0 = no bound. The engine gives a part of it to the

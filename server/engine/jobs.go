@@ -223,7 +223,7 @@ func (i *Incarnation) queryJob(cat *catalog.Catalog, r *catalog.Relation, ids *s
 // buildStream makes a job of a plan.
 func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids *stateIDs, prog *progress) (*flow.Job, error) {
 	j := i.newJob(r, ids)
-	b := &build.Stream{Leaves: &leaves{i: i, job: j, prog: prog}}
+	b := &build.Stream{Leaves: &leaves{i: i, job: j, prog: prog}, MaxRecursion: i.e.cfg.MaxRecursion}
 	switch r.Kind {
 	case catalog.MatView:
 		arr := i.Store.Arrangement(storage.TableID(r.ID))
