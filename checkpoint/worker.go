@@ -117,6 +117,10 @@ func (w *Worker) Phase() Phase { return w.phase }
 // Generation is the number of this life, 0 before the store has given it.
 func (w *Worker) Generation() Generation { return w.generation }
 
+// Fenced tells whether there is a later life of the worker. This one does nothing any more; whoever runs it ends it, and
+// starts another if it is the one that should live.
+func (w *Worker) Fenced() bool { return w.fenced }
+
 // Txid is the newest attempt that it has heard of.
 func (w *Worker) Txid() RestoreTxid { return w.txid }
 
@@ -293,7 +297,12 @@ func (w *Worker) setTimer(now time.Time) {
 
 // restoreTopology begins an attempt: every execution of the one before is stopped first.
 func (w *Worker) restoreTopology(m RestoreTopologyState, now time.Time) {
-	if !w.newer(m.Term) || m.Txid < w.txid || m.Generation != w.generation {
+	if !w.newer(m.Term) || m.Txid < w.txid || m.Generation < w.generation {
+		return
+	}
+	if m.Generation > w.generation {
+		// A later life has registered, perhaps one that was begun before this one.
+		w.fence()
 		return
 	}
 	if m.Txid == w.txid {
