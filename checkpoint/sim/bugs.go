@@ -33,7 +33,7 @@ var bugNames = map[Bug]string{
 	NoAlignment: "skip the alignment", NoGenerations: "forget a generation check", EarlyCommit: "commit before all states are stored",
 	DropLoopLog: "drop the loop log", LateRestore: "accept a late restore response", DropAtBound: "drop early arrivals at the spill bound",
 	CommitEarly: "commit a transaction at the barrier",
-	NoResend: "forget to resend after a reconnect", CleanNeeded: "clean a checkpoint that is still needed",
+	NoResend:    "forget to resend after a reconnect", CleanNeeded: "clean a checkpoint that is still needed",
 }
 
 func (b Bug) String() string { return bugNames[b] }
