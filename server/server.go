@@ -49,6 +49,11 @@ type Config struct {
 	// BlockingAlignment: a producer that is ahead by a barrier waits for the others, instead of having what it sends
 	// meanwhile kept in memory and on disk.
 	BlockingAlignment bool
+	// CheckpointsRetained is how many checkpoints before the newest one are kept, to go back to if that is
+	// damaged (negative: none), CheckpointRetentionInterval the least time between two of them. Defaults 2
+	// and 1 minute.
+	CheckpointsRetained         int
+	CheckpointRetentionInterval time.Duration
 	// ShutdownGrace is how long running statements may take to end at a shutdown. Default 10 s.
 	ShutdownGrace time.Duration
 	// RecoveryGrace is how long, after a failure, a recovery waits for statements whose clients do not
@@ -160,7 +165,10 @@ func Open(cfg Config) (*Server, error) {
 		}
 	}
 	ec := engine.Config{
-		Storage: storage.Config{Dir: cfg.DataDir}, Logger: cfg.Logger, Parallelism: cfg.Parallelism, MaxRecursion: cfg.MaxRecursion,
+		Storage: storage.Config{
+			Dir: cfg.DataDir, Retained: cfg.CheckpointsRetained, RetainInterval: cfg.CheckpointRetentionInterval,
+		},
+		Logger: cfg.Logger, Parallelism: cfg.Parallelism, MaxRecursion: cfg.MaxRecursion,
 		Checkpoint:  checkpoint.Config{BarrierInterval: cfg.BarrierInterval, CheckpointInterval: cfg.CheckpointInterval},
 		MemoryLimit: cfg.MemoryLimit, Connectors: cfg.Connectors, Registry: syscat.Registry(), Catalog: syscat.WithSystem,
 	}

@@ -18,10 +18,12 @@ type base struct {
 	refs atomic.Int64
 	// onClose, if not nil, is told about an error of closing.
 	onClose func(error)
+	// readError gives an error of reading its SQLSTATE.
+	readError func(error) error
 }
 
-func newBase(db *pebble.DB, onClose func(error)) *base {
-	b := &base{db: db, snap: db.NewSnapshot(), onClose: onClose}
+func newBase(db *pebble.DB, onClose func(error), readError func(error) error) *base {
+	b := &base{db: db, snap: db.NewSnapshot(), onClose: onClose, readError: readError}
 	b.refs.Store(1)
 	return b
 }
@@ -43,7 +45,12 @@ func (b *base) unref() {
 }
 
 // get gives a copy of the committed value of key in table id.
-func (b *base) get(id TableID, tb *tableBlocks, key []byte) ([]byte, bool, error) {
+func (b *base) get(id TableID, tb *tableBlocks, key []byte) (v []byte, ok bool, err error) {
+	defer func() {
+		if err != nil {
+			err = b.readError(err)
+		}
+	}()
 	tip, err := tb.last(b.snap, id)
 	if err != nil {
 		return nil, false, err

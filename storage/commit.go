@@ -92,7 +92,11 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		}
 	}
 	slices.SortStableFunc(deltas, func(a, b *Delta) int { return int(int64(a.table) - int64(b.table)) })
-	if err := s.checkSpace(size); err != nil {
+	err := s.checkSpace(size)
+	for err != nil && s.makeRoom() {
+		err = s.checkSpace(size)
+	}
+	if err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
 
@@ -100,23 +104,32 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		return sqlerr.Newf(sqlerr.ProgramLimitExceeded, "checkpoint %d has %d bytes, the limit is %d", c.Epoch, size, int64(maxCommit))
 	}
 
+	// A retained checkpoint goes on with the log: there must be no hole in it where this one begins.
+	if err := s.log.syncUpTo(info.LogPos); err != nil {
+		return fmt.Errorf("checkpoint %d: %w", c.Epoch, ioError("could not write to the log", err))
+	}
+
 	sections, records, updates := s.writeDeltas(c.Epoch, deltas)
 	for _, p := range plans {
 		sections = append(sections, p.sections()...)
 	}
-	records = appendMeta(records, c.Meta, info)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
-	var err error
+	batch := s.batchEpoch
 	if size >= s.cfg.ingestBytes && len(c.DropTables) == 0 {
-		err = s.ingest(sections, records)
+		err = s.ingest(sections, appendMeta(records, c.Meta, info, batch))
 	} else {
+		batch = info.Epoch
+		records = append(records, record{key: batchKey, val: binary.BigEndian.AppendUint64(nil, uint64(batch))})
+		records = appendMeta(records, c.Meta, info, batch)
 		err = s.commitBatch(size, sections, records, c.DropTables)
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
+	s.batchEpoch = batch
+	s.head.checkpoint(info)
 
 	for _, p := range plans {
 		p.committed()
@@ -134,7 +147,8 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	if len(c.DropTables) > 0 {
 		s.freeSpace()
 	}
-	s.log.truncate(info.LogPos)
+	s.log.truncate(s.logNeeded(info.LogPos))
+	notify(s.retainer.wake)
 	return nil
 }
 
@@ -167,11 +181,11 @@ func (s *Store) commitBatch(size int64, sections []section, records []record, dr
 	return err
 }
 
-func appendMeta(records []record, meta []MetaOp, info CheckpointInfo) []record {
+func appendMeta(records []record, meta []MetaOp, info CheckpointInfo, batch Epoch) []record {
 	for _, m := range meta {
 		records = append(records, record{append([]byte{kindMeta}, m.Key...), m.Value, m.Delete})
 	}
-	return append(records, record{key: checkpointKey, val: info.encode()})
+	return append(records, record{key: checkpointKey, val: info.encode(batch)})
 }
 
 // apply commits a batch.
@@ -184,7 +198,7 @@ func (s *Store) install(info CheckpointInfo, arrs []*Arrangement, written []int,
 	b := s.newBase()
 	s.mu.Lock()
 	old := s.base
-	s.base, s.checkpoint = b, info
+	s.base, s.checkpoint, s.committedAt = b, info, s.cfg.now()
 	completed, pins := s.completed, s.pinned
 	if drops {
 		s.dropGen++

@@ -40,6 +40,8 @@ type crasher struct {
 	// submitted are the log records, by position; durable of them are acknowledged with sync.
 	submitted []string
 	durable   int
+	// retained is the newest checkpoint that is known to be retained.
+	retained Epoch
 }
 
 type commitRecord struct {
@@ -55,6 +57,7 @@ type crashed struct {
 	minCommit       int
 	maxCommit       int
 	durable, maxLog int
+	retained        Epoch
 }
 
 func newCrasher(t *testing.T, seed int64) *crasher {
@@ -93,7 +96,7 @@ func (c *crasher) crash(where string) {
 		return
 	}
 	c.points++
-	k := crashed{where: where, minCommit: c.acked - 1, durable: c.durable}
+	k := crashed{where: where, minCommit: c.acked - 1, durable: c.durable, retained: c.retained}
 	percent := []int{0, 0, 50, 100, 10, 90}[c.points%6]
 	rng := crashRNG(c.seed<<32 + int64(c.points))
 	c.mu.Unlock()
@@ -143,8 +146,16 @@ func (c *crasher) step() {
 		c.d.seal()
 	case n < 70:
 		c.d.must(c.d.commit())
-	case n < 98:
+	case n < 92:
 		c.submit()
+	case n < 97:
+		c.retain()
+	case n < 98:
+		c.mu.Lock()
+		c.retained = 0
+		c.mu.Unlock()
+		_, err := c.d.s.CleanCheckpoints(^Epoch(0))
+		c.d.must(err)
 	default:
 		c.mu.Lock()
 		c.off = true // what Open writes is tested below, from the copies
@@ -157,6 +168,13 @@ func (c *crasher) step() {
 	}
 	c.crash("after a step")
 	c.verifyAll()
+}
+
+func (c *crasher) retain() {
+	c.d.must(c.d.s.RetainCheckpoint())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retained = c.d.s.Checkpoint().Epoch
 }
 
 func (c *crasher) verifyAll() {
@@ -176,8 +194,16 @@ func (c *crasher) verify(k crashed, commits []commitRecord, submitted []string) 
 	t := c.t
 	t.Helper()
 	d := &driver{t: t, rng: c.d.rng, fs: k.fs, next: c.d.next}
+	lost := k.retained > 0 && c.d.rng.Intn(3) == 0
+	if lost { // on top of the crash
+		d.must(k.fs.RemoveAll("db/" + stateDir))
+		k.minCommit = slices.IndexFunc(commits, func(r commitRecord) bool { return r.epoch == k.retained })
+	}
 	d.open()
 	info := d.s.Checkpoint()
+	if f := d.s.Fallback(); (f != nil) != lost {
+		t.Fatalf("crash %s: fell back: %+v", k.where, f)
+	}
 	i := slices.IndexFunc(commits, func(r commitRecord) bool { return r.epoch == info.Epoch })
 	if i < k.minCommit || i > k.maxCommit {
 		t.Fatalf("crash %s: opened at checkpoint %d; commits %d to %d of %v may be there", k.where, info.Epoch, k.minCommit, k.maxCommit, epochsOf(commits))

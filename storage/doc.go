@@ -34,9 +34,16 @@
 // Reading takes no lock. When a checkpoint commits, versions at or after it move to the new base
 // and lose the deltas that it contains; older versions keep what they had until nobody pins them.
 //
+// # When the disk is damaged
+//
+// Earlier checkpoints are retained beside the newest state (retain.go); Open verifies what it opens,
+// and if that is damaged, goes back to the newest one that is well (recover.go, head.go, verify.go). A
+// backup is such a checkpoint outside of the data directory (backup.go).
+//
 // # Files
 //
-// The data directory holds WEIR_FORMAT (the version of all of this), LOCK, state/ (Pebble), log/
-// (segments of the log) and ingest/ (files on their way into state/). All access goes through a
+// The data directory holds WEIR_FORMAT (the version of all of this), LOCK, state/ (Pebble, and the
+// head file), log/ (segments of the log), ingest/ (files on their way into state/), checkpoints/
+// (retained ones) and damaged/ (what recovery has set aside). All access goes through a
 // vfs.FS, so that tests can run on a simulated disk that loses what was not synced, or fails.
 package storage

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -50,8 +51,8 @@ func (l lazyf) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf(l.for
 
 // eventListener reports what the engine does in the background at level debug, and what goes
 // wrong above it.
-func eventListener(log *slog.Logger) *pebble.EventListener {
-	ctx := context.Background()
+func eventListener(s *Store, o *opening) *pebble.EventListener {
+	log, ctx := s.cfg.Logger, context.Background()
 	debug := func(event string, args ...any) {
 		if log.Enabled(ctx, slog.LevelDebug) {
 			log.Debug(event, args...)
@@ -60,9 +61,12 @@ func eventListener(log *slog.Logger) *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) { log.Error("storage background error", "error", err) },
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
-			log.Error("storage data corruption", "path", i.Path, "error", i.Details)
+			s.suspect(i.Path, i.Details)
 		},
 		FlushEnd: func(i pebble.FlushInfo) {
+			if i.Err != nil && pebble.IsCorruptionError(i.Err) {
+				o.flushFailed(i.Err)
+			}
 			debug("storage flush", "job", i.JobID, "reason", i.Reason, "duration", i.TotalDuration, "error", i.Err)
 		},
 		CompactionEnd: func(i pebble.CompactionInfo) {
@@ -75,39 +79,12 @@ func eventListener(log *slog.Logger) *pebble.EventListener {
 	}
 }
 
-// markerFS makes the order of Pebble's directory changes durable where it matters. Pebble switches
-// to a new manifest by creating a file, creating a marker that names it, removing the old marker
-// and then syncing the directory, once. A file system that keeps any subset of unsynced directory
-// changes may lose the manifest or both markers. So the directory is synced before and after a
-// marker is created; that is rare.
-type markerFS struct{ vfs.FS }
-
-func (fs markerFS) Unwrap() vfs.FS { return fs.FS }
-
-func (fs markerFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if !strings.HasPrefix(fs.PathBase(name), "marker.") {
-		return fs.FS.Create(name, category)
-	}
-	dir := fs.PathDir(name)
-	if err := syncDir(fs.FS, dir); err != nil {
-		return nil, err
-	}
-	f, err := fs.FS.Create(name, category)
-	if err != nil {
-		return nil, err
-	}
-	if err := syncDir(fs.FS, dir); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func openPebble(s *Store) (*pebble.DB, error) {
+// pebbleOptions are those of a database on fs.
+func pebbleOptions(s *Store, o *opening, fs vfs.FS) *pebble.Options {
 	opts := &pebble.Options{
-		FS:                          markerFS{s.room},
+		FS:                          fs,
 		Logger:                      engineLogger{s},
-		EventListener:               eventListener(s.cfg.Logger),
+		EventListener:               eventListener(s, o),
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   s.cfg.CacheBytes,
 		MemTableSize:                uint64(s.cfg.MemTableBytes),
@@ -135,9 +112,92 @@ func openPebble(s *Store) (*pebble.DB, error) {
 	opts.EnsureDefaults()
 	// A range delete frees its space soon, not when its level happens to be compacted.
 	opts.FlushDelayDeleteRange = 0
-	db, err := pebble.Open(s.cfg.FS.PathJoin(s.cfg.Dir, stateDir), opts)
-	if err == nil {
-		s.ingestOpts = opts.MakeWriterOptions(0, db.TableFormat())
+	return opts
+}
+
+// opening is a database that is being opened, or is open. Pebble tries a flush again and again if it meets a
+// damaged file, and Open waits for that without an end.
+type opening struct {
+	s *Store
+	// damaged gets the error of a flush that met a damaged file before Open has returned (capacity 1).
+	damaged chan error
+	// mu guards opened: Open has returned.
+	mu     sync.Mutex
+	opened bool
+	// gate, once closed, holds up everything that Pebble does with files for good.
+	gate gate
+}
+
+// flushFailed is called by Pebble, with its locks held. Before Open has returned it does not come back, so
+// that all of Pebble waits and nothing is tried again.
+func (o *opening) flushFailed(err error) {
+	o.mu.Lock()
+	opened := o.opened
+	if !opened {
+		o.damaged <- err
 	}
-	return db, err
+	o.mu.Unlock()
+	if !opened {
+		select {}
+	}
+	// Nothing gets to the disk any more. The next process falls back.
+	e := &engineError{msg: "a flush met a damaged file: " + err.Error()}
+	if o.s.failure.CompareAndSwap(nil, e) {
+		o.s.cfg.Logger.Error("storage failed", "error", e)
+	}
+}
+
+// gate lets everybody pass until it is closed, and then nobody.
+type gate struct{ closed atomic.Bool }
+
+func (g *gate) pass() {
+	if g.closed.Load() {
+		select {}
+	}
+}
+
+// openPebble opens the database of state/, or makes it if it is fresh. If a flush meets a damaged file
+// meanwhile, that is an error, and what Pebble does in the background stands still for good: it holds
+// memory, until the process ends, and touches no file.
+func openPebble(s *Store, fs stateFS, fresh bool) (*pebble.DB, error) {
+	o := &opening{s: s, damaged: make(chan error, 1)}
+	fs.gate = &o.gate
+	opts := pebbleOptions(s, o, fs)
+	opts.ErrorIfNotExists = !fresh
+	type result struct {
+		db  *pebble.DB
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				e, ok := p.(*engineError)
+				if !ok {
+					panic(p)
+				}
+				r.err = e
+			}
+			done <- r
+		}()
+		r.db, r.err = pebble.Open(s.stateDir(), opts)
+	}()
+	var r result
+	select {
+	case r = <-done:
+		o.mu.Lock()
+		o.opened = true
+		o.mu.Unlock()
+		if len(o.damaged) == 0 {
+			if r.err == nil {
+				s.ingestOpts = opts.MakeWriterOptions(0, r.db.TableFormat())
+			}
+			return r.db, r.err
+		}
+		r.err = <-o.damaged
+	case r.err = <-o.damaged:
+	}
+	o.gate.closed.Store(true)
+	return nil, damaged(s.stateDir(), "%w", r.err)
 }

@@ -28,8 +28,10 @@ import (
 type Log struct {
 	cfg logConfig
 
-	mu     sync.Mutex
-	queue  []submission
+	mu    sync.Mutex
+	queue []submission
+	// syncs wait until everything written before is durable.
+	syncs  []chan error
 	closed bool
 	// end is the position of the last record written, durable of the last one synced.
 	// Invariant: durable <= end; everything acknowledged with sync is <= durable.
@@ -85,6 +87,11 @@ type logConfig struct {
 	checkpoint LogPos
 	// full tells that something else in the directory waits for room. Nil: nothing ever does.
 	full func() bool
+	// keep is the last position that nobody needs: it is less than checkpoint if a retained checkpoint
+	// is older.
+	keep LogPos
+	// makeRoom, if not nil, gives up something on the disk when that is full; false if there is nothing.
+	makeRoom func() bool
 }
 
 // LogMetrics is what the log reports about itself.
@@ -188,10 +195,12 @@ func (l *Log) run() {
 				runtime.Gosched()
 			}
 			clear(group)
+			l.sync()
 			continue
 		}
+		l.sync()
 		l.mu.Lock()
-		closed := l.closed && len(l.queue) == 0
+		closed := l.closed && len(l.queue) == 0 && len(l.syncs) == 0
 		l.mu.Unlock()
 		if closed {
 			break
@@ -218,6 +227,44 @@ func (l *Log) run() {
 	}
 	if l.file != nil {
 		l.closeErr = errors.Join(l.syncFile(), l.file.Close())
+	}
+}
+
+// syncUpTo makes the records up to pos durable that were submitted without sync.
+func (l *Log) syncUpTo(pos LogPos) error {
+	l.mu.Lock()
+	if l.durable >= pos {
+		l.mu.Unlock()
+		return nil
+	}
+	if l.closed {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	done := make(chan error, 1)
+	l.syncs = append(l.syncs, done)
+	l.mu.Unlock()
+	l.signal()
+	return <-done
+}
+
+// sync serves who waits in syncUpTo.
+func (l *Log) sync() {
+	l.mu.Lock()
+	waiting := l.syncs
+	l.syncs = nil
+	l.mu.Unlock()
+	if len(waiting) == 0 {
+		return
+	}
+	var err error
+	if l.file == nil && len(l.unsynced) > 0 {
+		err = l.rotate()
+	} else if err = l.syncFile(); err != nil {
+		l.fail(err, false)
+	}
+	for _, done := range waiting {
+		done <- err
 	}
 }
 
@@ -475,6 +522,11 @@ func (l *Log) room(n int) error {
 	u, err := l.cfg.fs.GetDiskUsage(l.cfg.dir)
 	if err != nil {
 		return nil // a file system that cannot tell
+	}
+	for u.AvailBytes < uint64(l.cfg.reserveBytes)+uint64(n) && l.cfg.makeRoom != nil && l.cfg.makeRoom() {
+		if u, err = l.cfg.fs.GetDiskUsage(l.cfg.dir); err != nil {
+			return nil
+		}
 	}
 	l.lowSpace = u.AvailBytes < uint64(l.cfg.reserveBytes)+uint64(n)
 	if l.lowSpace {

@@ -26,8 +26,13 @@ func (l *Log) recover() error {
 	if start < 0 && (len(firsts) > 0 || l.cfg.checkpoint > 0) {
 		return fmt.Errorf("log %s: no segment holds record %d, which comes after the last checkpoint", l.cfg.dir, need)
 	}
+	// A retained checkpoint may need earlier ones.
+	oldest := start
+	for oldest > 0 && firsts[oldest] > min(l.cfg.keep, l.cfg.checkpoint)+1 {
+		oldest--
+	}
 	for i, f := range firsts {
-		if i < start {
+		if i < oldest {
 			if err := l.cfg.fs.Remove(l.path(f)); err != nil {
 				return fmt.Errorf("log: %w", err)
 			}

@@ -41,6 +41,15 @@ type mergeIter struct {
 
 	k, v []byte
 	err  error
+	// readError, if not nil, gives an error of reading its SQLSTATE.
+	readError func(error) error
+}
+
+func (m *mergeIter) failure(err error) error {
+	if err != nil && m.readError != nil {
+		return m.readError(err)
+	}
+	return err
 }
 
 func (m *mergeIter) stepBase() {
@@ -207,7 +216,7 @@ func (m *mergeIter) close() error {
 	m.overs, m.cur = nil, -1
 	m.baseValid = false
 	m.k, m.v = nil, nil
-	return err
+	return m.failure(err)
 }
 
 // treeCursor walks a layer between lo (inclusive) and hi (exclusive); nil means no bound.

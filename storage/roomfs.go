@@ -25,6 +25,8 @@ type roomFS struct {
 	// given is closed when nobody shall wait any more.
 	given  chan struct{}
 	giveUp sync.Once
+	// makeRoom, if not nil, gives up something on the disk; false if there is nothing.
+	makeRoom func() bool
 }
 
 // roomPoll is how often a write is tried again.
@@ -49,6 +51,9 @@ func noRoom(err error) bool {
 // try calls f until its error is another one than that of a full disk.
 func (fs *roomFS) try(name string, f func() error) error {
 	err := f()
+	for noRoom(err) && fs.makeRoom != nil && fs.makeRoom() {
+		err = f()
+	}
 	if !noRoom(err) {
 		return err
 	}

@@ -33,7 +33,7 @@ func (s *Store) StateTable(id TableID) (*StateTable, error) {
 	}
 	stored := it.First()
 	if err := it.Close(); err != nil {
-		return nil, err
+		return nil, s.readError(err)
 	}
 	t := s.tail(id)
 	t.mu.Lock()
@@ -94,7 +94,10 @@ func (t *StateTable) Get(key []byte) (val []byte, ok bool, err error) {
 			return d.valueOf(e), e.vlen != tombstone, nil
 		}
 	}
-	return getFrom(t.s.db, t.id, key)
+	if val, ok, err = getFrom(t.s.db, t.id, key); err != nil {
+		err = t.s.readError(err)
+	}
+	return val, ok, err
 }
 
 // Scan calls fn for every key with the given prefix, in key order, until fn returns an error.
@@ -106,7 +109,7 @@ func (t *StateTable) Scan(prefix []byte, fn func(k, v []byte) error) error {
 // ScanRange is Scan for the keys in [lo, hi); a nil bound is no bound.
 func (t *StateTable) ScanRange(lo, hi []byte, fn func(k, v []byte) error) error {
 	t.prune()
-	m := mergeIter{strip: tablePrefixLen, cur: -1}
+	m := mergeIter{strip: tablePrefixLen, cur: -1, readError: t.s.readError}
 	var parts []tailPart
 	if t.stored {
 		var err error

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
@@ -38,12 +39,25 @@ type Config struct {
 	// space, can still be written when the disk is full. Default 64 MiB. Negative means none.
 	ReserveBytes int64
 
+	// Retained is how many checkpoints before the newest one are kept, to go back to if that one is
+	// damaged. Default 2. Negative means none.
+	Retained int
+	// RetainInterval is the least time between two retained checkpoints. Default 1 minute.
+	RetainInterval time.Duration
+	// VerifyBytes bounds the tables that Open verifies: those that were written since the last retained
+	// checkpoint, the newest first. Default 256 MiB. Negative means none.
+	VerifyBytes int64
+
 	// fold says when and how fast delta blobs are folded; tests set it.
 	fold foldConfig
 	// ingestBytes is the size from which a checkpoint is ingested; tests set it.
 	ingestBytes int64
 	// blocks are the sizes of blocks of rows; tests set them.
 	blocks blockConfig
+	// now tells the time; tests set it.
+	now func() time.Time
+	// manualRetain leaves retaining checkpoints to tests.
+	manualRetain bool
 }
 
 func (c *Config) validate() error {
@@ -71,6 +85,18 @@ func (c *Config) validate() error {
 	if c.ingestBytes == 0 {
 		c.ingestBytes = ingestBytes
 	}
+	if c.Retained == 0 {
+		c.Retained = 2
+	}
+	if c.RetainInterval == 0 {
+		c.RetainInterval = time.Minute
+	}
+	if c.VerifyBytes == 0 {
+		c.VerifyBytes = 256 << 20
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
 	c.fold.setDefaults()
 	if c.TailBytes > 0 {
 		c.fold.bound(c.TailBytes)
@@ -95,8 +121,24 @@ type Store struct {
 	// ingestOpts say how files are written that Pebble ingests.
 	ingestOpts sstable.WriterOptions
 
+	// retainMu lets one change of the retained checkpoints in. It is taken before commitMu.
+	retainMu sync.Mutex
+	retainer *retainer
+	// retainFailed is when the retainer has failed last; its own.
+	retainFailed time.Time
+	// fallback says what Open had to do, restored which retained checkpoint it took.
+	fallback *Fallback
+	restored string
+
+	// suspectMu guards suspects, the files that could not be read.
+	suspectMu sync.Mutex
+	suspects  []string
+
 	// commitMu lets one Commit, Retain or Close in.
 	commitMu sync.Mutex
+	// batchEpoch is the newest checkpoint that was written as a batch, see checkpointRecord. Under commitMu.
+	batchEpoch Epoch
+	head       *headWriter
 
 	// tails are the unfolded parts of state tables, by id; tailMu is taken before a tail's lock.
 	tailMu sync.Mutex
@@ -125,7 +167,11 @@ type Store struct {
 	dropGen uint64
 	gens    map[uint64]int
 	// checkpoint is the newest committed one. Invariant: it is what Pebble holds.
-	checkpoint CheckpointInfo
+	checkpoint  CheckpointInfo
+	committedAt time.Time
+	// retained are the retained checkpoints, oldest first, and retaining is one that is being made.
+	retained  []retained
+	retaining *CheckpointInfo
 
 	// unwritten is about the memory of what arrangements have changed and no checkpoint has written.
 	unwritten atomic.Int64
@@ -147,7 +193,10 @@ type CheckpointInfo struct {
 const logZeroAhead = 256 << 10
 
 // Names of system records.
-var checkpointKey = []byte{kindSystem, 'c'}
+var (
+	checkpointKey = []byte{kindSystem, 'c'}
+	batchKey      = []byte{kindSystem, 'b'}
+)
 
 // Open opens the data directory, creates what is missing and recovers: the store is then at its
 // newest committed checkpoint, and Log().Replay gives the records after it. It refuses a
@@ -165,6 +214,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		tails:        map[TableID]*stateTail{},
 		room:         newRoomFS(cfg.FS, cfg.Logger),
 	}
+	s.room.makeRoom = s.makeRoom
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(*engineError)
@@ -180,6 +230,9 @@ func Open(cfg Config) (_ *Store, err error) {
 			if s.lock != nil {
 				s.lock.Close()
 			}
+			if s.head != nil {
+				err = errors.Join(err, s.head.close())
+			}
 		}
 	}()
 	if err := mkdirAll(cfg.FS, cfg.Dir); err != nil {
@@ -194,31 +247,26 @@ func Open(cfg Config) (_ *Store, err error) {
 	if err = s.clearTemp(); err != nil {
 		return nil, err
 	}
-	if s.db, err = openPebble(s); err != nil {
-		return nil, fmt.Errorf("data directory %s: %w", cfg.Dir, err)
+	if err = s.openState(); err != nil {
+		return nil, err
 	}
 	if err = s.openIngest(); err != nil {
 		return nil, err
 	}
-	if s.checkpoint, err = s.readCheckpoint(); err != nil {
-		return nil, err
-	}
 	s.completed = s.checkpoint.Epoch
-	if err = s.loadTails(); err != nil {
-		return nil, err
-	}
 	s.log, err = openLog(logConfig{
 		dir: cfg.FS.PathJoin(cfg.Dir, "log"), fs: cfg.FS, logger: cfg.Logger,
 		segmentBytes: cfg.LogSegmentBytes, reserveBytes: cfg.ReserveBytes,
 		zeroAhead:  min(logZeroAhead, cfg.LogSegmentBytes/8),
-		checkpoint: s.checkpoint.LogPos,
 		full:       s.room.full,
+		checkpoint: s.checkpoint.LogPos, keep: s.logNeeded(s.checkpoint.LogPos), makeRoom: s.makeRoom,
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.base = s.newBase()
 	s.startFolder()
+	s.startRetainer()
 	cfg.Logger.Info("storage opened", "dir", cfg.Dir, "checkpoint", uint64(s.checkpoint.Epoch),
 		"log_after", uint64(s.checkpoint.LogPos), "log_end", uint64(s.log.End()))
 	return s, nil
@@ -227,7 +275,7 @@ func Open(cfg Config) (_ *Store, err error) {
 func (s *Store) newBase() *base {
 	return newBase(s.db, func(err error) {
 		s.cfg.Logger.Error("storage: closing a snapshot", "error", err)
-	})
+	}, s.readError)
 }
 
 // GiveUp makes writes of the engine that wait because the disk is full fail, so that a store that is to be closed
@@ -237,6 +285,9 @@ func (s *Store) GiveUp() { s.room.interrupt() }
 // Close ends the store. Snapshots, versions and iterators must be released before; what is not
 // committed is lost, except for what is in the log.
 func (s *Store) Close() error {
+	s.stopRetainer()
+	s.retainMu.Lock()
+	defer s.retainMu.Unlock()
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
 	s.mu.Lock()
@@ -250,7 +301,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 
 	s.stopFolder()
-	err := s.log.close()
+	err := errors.Join(s.log.close(), s.head.close())
 	for _, a := range arrs {
 		a.mu.Lock()
 		for _, v := range a.versions {
@@ -279,26 +330,53 @@ func (s *Store) Checkpoint() CheckpointInfo {
 	return s.checkpoint
 }
 
-func (s *Store) readCheckpoint() (CheckpointInfo, error) {
-	v, closer, err := s.db.Get(checkpointKey)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return CheckpointInfo{}, nil
+// readCheckpoint reads the record of the newest checkpoint. A checkpoint is written through Pebble's write
+// ahead log (a batch) or past it (ingest.go), and each record says which was the last one that went
+// through the log: if a log that was lost had it, what was written past the log later is still
+// there, and the two disagree.
+func (s *Store) readCheckpoint() (info CheckpointInfo, batch Epoch, err error) {
+	v, err := s.systemRecord(checkpointKey)
+	if err != nil || v == nil {
+		return info, 0, err
 	}
+	b, err := s.systemRecord(batchKey)
 	if err != nil {
-		return CheckpointInfo{}, err
+		return info, 0, err
 	}
-	defer closer.Close()
-	if len(v) != 16 {
-		return CheckpointInfo{}, fmt.Errorf("data directory %s: checkpoint record has %d bytes, not 16", s.cfg.Dir, len(v))
+	if len(b) == 8 {
+		batch = Epoch(binary.BigEndian.Uint64(b))
 	}
-	return CheckpointInfo{
+	if len(v) != 16 && len(v) != 24 || len(b) != 0 && len(b) != 8 {
+		return info, 0, damaged(s.stateDir(), "the record of the checkpoint has %d and %d bytes", len(v), len(b))
+	}
+	info = CheckpointInfo{
 		Epoch:  Epoch(binary.BigEndian.Uint64(v)),
 		LogPos: LogPos(binary.BigEndian.Uint64(v[8:])),
-	}, nil
+	}
+	if len(v) == 24 {
+		if last := Epoch(binary.BigEndian.Uint64(v[16:])); last != batch {
+			return info, 0, damaged(s.stateDir(), "checkpoint %d follows checkpoint %d, but the one that is there is %d", info.Epoch, last, batch)
+		}
+	}
+	return info, batch, nil
 }
 
-func (c CheckpointInfo) encode() []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(c.Epoch)), uint64(c.LogPos))
+func (s *Store) systemRecord(key []byte) ([]byte, error) {
+	v, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(v), closer.Close()
+}
+
+// encode gives the record of a checkpoint; batch is the last one that was written as a batch.
+func (c CheckpointInfo) encode(batch Epoch) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(c.Epoch))
+	b = binary.BigEndian.AppendUint64(b, uint64(c.LogPos))
+	return binary.BigEndian.AppendUint64(b, uint64(batch))
 }
 
 // Meta gives the committed metadata under key.
@@ -308,7 +386,7 @@ func (s *Store) Meta(key []byte) (val []byte, ok bool, err error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, false, s.readError(err)
 	}
 	return slices.Clone(v), true, closer.Close()
 }
@@ -327,7 +405,7 @@ func (s *Store) ScanMeta(prefix []byte, fn func(k, v []byte) error) error {
 			return err
 		}
 	}
-	return it.Close()
+	return s.readError(it.Close())
 }
 
 // Arrangement gives the arrangement of table id; there is one object per id, made on first use.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 // stateTail is what a state table has committed as blobs and not yet folded into key order. All
@@ -126,18 +128,22 @@ func (s *Store) readBlobs(id TableID, last Epoch, rest func(time.Duration) error
 	for ok := it.Last(); ok; ok = it.Prev() {
 		v, err := it.ValueAndErr()
 		if err == nil {
-			scratch, err = d.addBlob(slices.Clone(v), scratch)
+			if scratch, err = d.addBlob(slices.Clone(v), scratch); err != nil {
+				e := sqlerr.Newf(sqlerr.DataCorrupted, "the state of the database is damaged")
+				e.Cause, err = err, e
+			}
 		}
 		if n++; err == nil && n%64 == 0 {
 			err = rest(time.Since(start))
 			start = time.Now()
 		}
 		if err != nil {
+			err = fmt.Errorf("state table %d, blob %x: %w", id, it.Key(), s.readError(err))
 			it.Close()
-			return nil, fmt.Errorf("state table %d, blob %x: %w", id, it.Key(), err)
+			return nil, err
 		}
 	}
-	return d, it.Close()
+	return d, s.readError(it.Close())
 }
 
 // committed adds what a commit has just made durable. It must be called before the deltas are

@@ -50,6 +50,7 @@ func (l *layers) iterator(lo, hi []byte, reverse bool) *Iterator {
 		return it
 	}
 	it.m.strip, it.m.reverse, it.m.cur = tablePrefixLen, reverse, -1
+	it.m.readError = l.base.readError
 	it.m.base, it.m.err = iterFrom(l.base.snap, l.id, lo, hi)
 	if l.root != nil {
 		it.m.overs = l.root.cursors(it.m.overs, lo, hi, reverse)
@@ -113,7 +114,7 @@ func (v *Version) EstimateRows(lo, hi []byte) (int64, error) {
 		size += int64(len(it.Key()) + len(it.Value()))
 	}
 	if err := it.Close(); err != nil {
-		return 0, err
+		return 0, v.l.base.readError(err)
 	}
 	if rows < sample {
 		return n + rows, nil
@@ -154,7 +155,7 @@ func (it *Iterator) Key() []byte { return it.m.k }
 func (it *Iterator) Value() []byte { return it.m.v }
 
 // Err is the error that ended the iteration, or nil.
-func (it *Iterator) Err() error { return it.m.err }
+func (it *Iterator) Err() error { return it.m.failure(it.m.err) }
 
 // Close frees the iterator and gives the error that ended the iteration, if any. It may be called
 // again.

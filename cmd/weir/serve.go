@@ -31,6 +31,9 @@ func serveCommand() *cobra.Command {
 			if cfg.MemoryLimit, err = parseBytes(memory); err != nil {
 				return fmt.Errorf("--memory-limit: %w", err)
 			}
+			if cfg.CheckpointsRetained == 0 {
+				cfg.CheckpointsRetained = -1
+			}
 			var lv slog.Level
 			if err := lv.UnmarshalText([]byte(level)); err != nil {
 				return fmt.Errorf("--log-level: %w", err)
@@ -67,6 +70,10 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&alignment, "barrier-alignment", "buffered",
 		"what is sent behind a barrier before other producers have sent theirs: buffered (kept in memory, then on disk) or blocking (its producer waits)")
 	f.DurationVar(&cfg.CheckpointInterval, "checkpoint-interval", time.Second, "time between checkpoints while there is input")
+	f.IntVar(&cfg.CheckpointsRetained, "checkpoints-retained", 2,
+		"earlier checkpoints that are kept, to go back to if the newest one is damaged")
+	f.DurationVar(&cfg.CheckpointRetentionInterval, "checkpoint-retention-interval", time.Minute,
+		"least time between two checkpoints that are kept")
 	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
 	f.BoolVar(&cfg.Insecure, "insecure", false, "serve other machines without passwords")
 	return cmd
