@@ -88,11 +88,18 @@ func (h *Hop) Chunk(_ int, c *vec.Chunk) error {
 		h.start.Reset()
 		h.end.Reset()
 		finite := true
-		for _, t := range times {
-			finite = finite && t != math.MaxInt64 && t != math.MinInt64
-			s := floorMul(t, slide, offset)
-			h.start.Int = append(h.start.Int, s)
-			h.end.Int = append(h.end.Int, s+size)
+		n := len(times)
+		h.start.Resize(n)
+		h.end.Resize(n)
+		starts, ends := h.start.Int[:n], h.end.Int[:n]
+		s := offset
+		for i, t := range times {
+			// Most rows are in the window of the row before.
+			if uint64(t-s) >= uint64(slide) {
+				s = floorMul(t, slide, offset)
+				finite = finite && t != math.MaxInt64 && t != math.MinInt64
+			}
+			starts[i], ends[i] = s, s+size
 		}
 		if finite {
 			h.view.Cols = append(append(h.view.Cols[:0], c.Cols...), h.start, h.end)

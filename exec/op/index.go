@@ -94,7 +94,13 @@ func (x *keyIndex) firstPass(cols []*vec.Vector, hashes []uint64, ents []uint32)
 		v := cols[0]
 		keys := v.Int[:n]
 		nulls := v.HasNulls()
+		hit := uint64(0) // the key of the row before, if that has been found
+		last := none
 		for i, h := range hashes {
+			if last != none && uint64(keys[i]) == hit && !nulls {
+				ents[i] = last
+				continue
+			}
 			sub := &x.subs[h>>56]
 			if len(sub.slots) == 0 || nulls && v.Nulls.Get(i) {
 				x.misses = append(x.misses, int32(i))
@@ -109,6 +115,7 @@ func (x *keyIndex) firstPass(cols []*vec.Vector, hashes []uint64, ents []uint32)
 					break
 				} else if s.key == key {
 					ents[i] = s.ent - 1
+					hit, last = key, ents[i]
 					break
 				}
 			}

@@ -301,6 +301,12 @@ func (t *TopN) full(g *topGroup) bool { return t.keep >= 0 && g.total >= t.keep 
 // window.
 func (t *TopN) beyond(g *topGroup, c *vec.Chunk, i int) bool {
 	b := g.rows.blocks[len(g.rows.blocks)-1]
+	if len(t.order) > 0 {
+		// If the first values differ, their prefixes decide, and need no look at the row.
+		if pre, end := orderPrefix(c, i, t.order[0]), b[len(b)-1].v.pre; pre != end {
+			return pre > end
+		}
+	}
 	last := b[len(b)-1].v.row
 	r := t.rows.compareRow(last, c, i, t.cfg.OrderBy)
 	if r == 0 && !t.cfg.WithTies {
