@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/checkpoint/loop"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
@@ -80,6 +81,8 @@ type looped struct {
 	// heads, of a tail, are the heads' channels; tail is its number among the tails.
 	heads []*feedback
 	tail  int
+	// at is where the channels from outside were at the newest barrier that has come on all of them.
+	at []channel.Position
 }
 
 func (l *looped) close() {

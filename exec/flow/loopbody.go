@@ -101,6 +101,7 @@ func (b *loopBody) watermark(int, exec.Watermark) error { return nil }
 
 func (b *loopBody) barrier(bar exec.Barrier) error {
 	b.outer, b.open = &bar, false
+	b.a.loop.at = b.a.gate.ch.State()
 	return b.pass()
 }
 

@@ -112,6 +112,7 @@ func (h *loopHead) watermark(int, exec.Watermark) error { return nil }
 func (h *loopHead) barrier(b exec.Barrier) error {
 	a := h.a
 	h.barr = b
+	a.loop.at = a.gate.ch.State()
 	if m, _ := b.Mutation.(*Mutation); m.removes(a.id) {
 		// The body goes as well: nothing would come back.
 		if err := errors.Join(a.loop.disp.Barrier(b), a.disp.Barrier(b)); err != nil {

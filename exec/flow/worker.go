@@ -269,7 +269,12 @@ func (a *actor) positions() (in, out []checkpoint.ChannelPosition) {
 			Peer: peer, Generation: checkpoint.Generation(p.Generation), Epoch: checkpoint.Epoch(p.Version), Seq: uint64(p.Seq),
 		}
 	}
-	if len(a.frag.Inputs) > 0 {
+	switch {
+	case a.loop != nil:
+		for _, p := range a.loop.at {
+			in = append(in, at(ActorID(p.Producer), p))
+		}
+	case len(a.frag.Inputs) > 0:
 		for _, p := range a.gate.ch.State() {
 			in = append(in, at(ActorID(p.Producer), p))
 		}
