@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -26,20 +27,21 @@ func TestRandomGraphs(t *testing.T) {
 	}
 	for i := range rounds {
 		seed := *seedFlag + int64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomGraph(t, seed, 60, nil) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomGraph(t, seed, 60, nil, nil) })
 	}
 }
 
-// randomGraph takes a graph through random steps; with f, jobs fail meanwhile.
-func randomGraph(t *testing.T, seed int64, steps int, f *faults) *world {
+// randomGraph takes a graph through random steps; with f, jobs fail meanwhile, and with kill, which counts them,
+// coordinators die.
+func randomGraph(t *testing.T, seed int64, steps int, f *faults, kill *atomic.Int64) *world {
 	rng := rand.New(rand.NewSource(seed))
 	var fault func(JobID, ActorID, string)
 	if f != nil {
 		fault = f.call
 	}
 	w := newWorld(t, worldConfig{
-		fault: fault,
-		seed:  seed, parallel: 1 + rng.Intn(3), chunk: []int{1, 3, 1024}[rng.Intn(3)], queue: 1 + rng.Intn(3),
+		fault: fault, kill: kill,
+		seed: seed, parallel: 1 + rng.Intn(3), chunk: []int{1, 3, 1024}[rng.Intn(3)], queue: 1 + rng.Intn(3),
 		portion: 1 + rng.Intn(20), barrier: time.Duration(1+rng.Intn(20)) * time.Millisecond,
 		ckpt: time.Duration(1+rng.Intn(40)) * time.Millisecond, sources: rng.Intn(3), splits: 1 + rng.Intn(3), nexmark: rng.Intn(2) * rng.Intn(2000),
 		// Little room for what arrives early, so that some of it is spilled and some held back.

@@ -258,7 +258,7 @@ func TestRandomFailures(t *testing.T) {
 		seed := *seedFlag + int64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			f := &faults{}
-			w := randomGraph(t, seed, 120, f)
+			w := randomGraph(t, seed, 120, f, nil)
 			restarts += w.restarts.Load()
 			t.Logf("%d faults, %d jobs started again", f.hits.Load(), w.restarts.Load())
 		})

@@ -39,6 +39,7 @@ type world struct {
 	store   *storage.Store
 	rt      *Runtime
 	failure chan Failure
+	killer  *killer
 
 	// rows is the table as written; history what was written and in which epoch; seen the table at the
 	// epoch of the last check.
@@ -62,6 +63,8 @@ type world struct {
 }
 
 type worldConfig struct {
+	// kill counts the coordinators that die, all the time; nil: none does.
+	kill            *atomic.Int64
 	seed            int64
 	parallel        int
 	chunk, queue    int
@@ -182,6 +185,9 @@ func (w *world) start() {
 		Fault:      w.cfg.fault, Failover: w.failover(),
 	})
 	w.rt.Start(checkpoint.Events{})
+	if w.cfg.kill != nil {
+		w.killer = startKiller(w.rt, w.cfg.seed, w.cfg.kill)
+	}
 	w.views, w.pending = nil, nil
 	cat, ok, err := w.store.Meta([]byte("catalog"))
 	w.must(err)
@@ -220,6 +226,11 @@ func (w *world) start() {
 }
 
 func (w *world) stop() {
+	if w.killer != nil {
+		w.killer.quit()
+		defer w.killer.wait()
+		w.killer = nil
+	}
 	w.rt.Stop()
 	if w.repaired != nil {
 		<-w.repaired
