@@ -115,6 +115,8 @@ type Driver struct {
 	dead            map[ActorID]bool
 	lastMutation    uint64
 	holds, heldOwed int
+	// started: the worker has begun to work.
+	started bool
 	// deaths counts coordinators that died of themselves since the last checkpoint.
 	deaths int
 
@@ -537,7 +539,11 @@ func (l *life) changed(s StateChanged) {
 	case CoordinatorRunning:
 		l.resumed = true
 	case CoordinatorFailing, CoordinatorFinished, CoordinatorDeposed:
-		// Within one process there is nothing to fail over to: that is the business of who owns the
+		if s.To == CoordinatorFailing && !l.d.started {
+			// A coordinator has died before it could let the worker work: there is another attempt.
+			return
+		}
+		// Within one process there is nothing to go back to: that is the business of who owns the
 		// dataflow.
 		l.d.violation(fmt.Errorf("checkpoint: the coordinator is %s: %s", s.To, s.Reason))
 	}
@@ -554,6 +560,9 @@ func (d *Driver) toHost(m Message) {
 	s, ok := m.(StartCheckpoint)
 	if !ok {
 		d.cfg.Host.Deliver(m)
+		if _, ok := m.(StartProcessing); ok {
+			d.started = true
+		}
 		return
 	}
 	// Cleared first: input that arrives while the barrier is being injected belongs to this epoch or the
