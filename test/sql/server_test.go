@@ -25,6 +25,8 @@ type setup struct {
 	onDisk bool
 	// checkpoint is the time between checkpoints.
 	checkpoint time.Duration
+	// recursion bounds the iterations of recursive views; 0: as usual.
+	recursion int
 }
 
 // weir is a running server.
@@ -59,7 +61,7 @@ func (w *weir) open() {
 	w.t.Helper()
 	srv, err := server.Open(server.Config{
 		DataDir: w.dir, Listen: "127.0.0.1:0", HTTP: "off", Parallelism: max(1, w.setup.parallelism),
-		BarrierInterval: 20 * time.Millisecond, CheckpointInterval: w.setup.checkpoint, ShutdownGrace: 30 * time.Second,
+		MaxRecursion: w.setup.recursion, BarrierInterval: 20 * time.Millisecond, CheckpointInterval: w.setup.checkpoint, ShutdownGrace: 30 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tune: func(c *engine.Config) {
 			c.ChunkSize = w.setup.chunk

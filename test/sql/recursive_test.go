@@ -1,0 +1,221 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// recursiveViews are views over the tables edge (a, b, w) and start (x), by name.
+var recursiveViews = []struct{ name, query string }{
+	{"reach", "WITH RECURSIVE r(x) AS (SELECT x FROM start UNION SELECT b FROM r JOIN edge ON a = x) SELECT x FROM r"},
+	{"pairs", "WITH RECURSIVE p(a, b) AS (SELECT a, b FROM edge UNION SELECT p.a, e.b FROM p, edge e WHERE p.b = e.a) SELECT a, b FROM p"},
+	{"hops", "WITH RECURSIVE h(x, d) AS (SELECT x, 0 FROM start UNION ALL SELECT b, d + 1 FROM h JOIN edge ON a = x WHERE d < 3) SELECT x, d FROM h"},
+	{"two", "WITH RECURSIVE t(x, n) AS (SELECT x, 0 FROM start UNION SELECT g.b, n + f.w FROM t JOIN edge f ON f.a = t.x JOIN edge g ON g.a = f.b WHERE n < 6) SELECT x, n FROM t"},
+	{"outer_", "WITH RECURSIVE o(x, y) AS (SELECT x, 0 FROM start UNION SELECT o.x + 1, e.b FROM o LEFT JOIN edge e ON e.a = o.x WHERE o.x < 9) SELECT x, y FROM o"},
+	{"anti", "WITH RECURSIVE r(x) AS (SELECT x FROM start UNION SELECT b FROM r JOIN edge ON a = x WHERE NOT EXISTS (SELECT 1 FROM start s WHERE s.x = b AND s.x % 2 = 0)) SELECT x FROM r"},
+	{"sums", "WITH RECURSIVE p(a, b) AS (SELECT a, b FROM edge WHERE w < 3 UNION SELECT p.a, e.b FROM p JOIN edge e ON p.b = e.a) " +
+		"SELECT p.a, count(*) AS n, sum(s.x) AS s FROM p LEFT JOIN start s ON s.x = p.b GROUP BY p.a"},
+	{"over", "SELECT r.x, h.d FROM reach r JOIN hops h ON h.x = r.x"},
+	{"twice", "WITH RECURSIVE r(x) AS (SELECT a FROM reach JOIN edge ON a = x UNION SELECT b FROM r JOIN edge ON a = x), " +
+		"q(x, n) AS (SELECT x, 0 FROM r UNION SELECT r.x, n + 1 FROM q JOIN r ON r.x = q.x + 1 WHERE n < 4) SELECT x, n FROM q"},
+}
+
+// Recursive views over random graphs equal their queries after random changes in transactions of any size, on one
+// actor and on two, through restarts and crashes: with checkpoints that were taken in the middle of an iteration, whose
+// log is then replayed.
+func TestRecursiveViewsEqualTheirQueries(t *testing.T) {
+	seeds, steps := 6, 25
+	if testing.Short() {
+		seeds, steps = 2, 15
+	}
+	if os.Getenv("WEIR_SOAK") != "" {
+		seeds, steps = 60, 80
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewSource(int64(seed)))
+			w := start(t, setup{parallelism: 1 + seed%2, chunk: 1 + r.Intn(5), checkpoint: time.Hour})
+			g := &graph{t: t, r: r, w: w}
+			g.exec("CREATE TABLE edge (a int, b int, w int)")
+			g.exec("CREATE TABLE start (x int)")
+			before := r.Intn(3)
+			for range before {
+				g.change()
+			}
+			for _, v := range recursiveViews {
+				g.exec("CREATE MATERIALIZED VIEW " + v.name + " AS " + v.query)
+			}
+			g.compare(-1)
+			for step := range steps {
+				g.change()
+				switch r.Intn(8) {
+				case 0:
+					// The change is in the epoch of the checkpoint.
+					g.exec("CHECKPOINT")
+				case 1:
+					g.exec("CHECKPOINT")
+					g.change()
+					g.again(w.crash)
+				case 2:
+					g.again(w.crash)
+				case 3:
+					g.exec("CHECKPOINT")
+					g.again(w.crash)
+				case 4:
+					g.again(w.restart)
+				}
+				g.compare(step)
+			}
+			g.close()
+		})
+	}
+}
+
+// graph makes random changes.
+type graph struct {
+	t testing.TB
+	r *rand.Rand
+	w *weir
+	c *pgx.Conn
+}
+
+func (g *graph) close() {
+	if g.c != nil {
+		closeConn(g.c)
+		g.c = nil
+	}
+}
+
+// again lets the server go down and come back.
+func (g *graph) again(f func()) {
+	g.close()
+	f()
+}
+
+func (g *graph) conn() *pgx.Conn {
+	if g.c == nil {
+		g.c = connect(g.t, g.w.url(), nil)
+	}
+	return g.c
+}
+
+func (g *graph) exec(q string) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	if _, err := g.conn().PgConn().Exec(ctx, q).ReadAll(); err != nil {
+		g.t.Fatalf("%s: %v", q, err)
+	}
+}
+
+func (g *graph) change() {
+	node := func() int { return g.r.Intn(8) }
+	var qs []string
+	for range 1 + g.r.Intn(3) {
+		switch k := g.r.Intn(10); {
+		case k < 4:
+			qs = append(qs, fmt.Sprintf("INSERT INTO edge VALUES (%d, %d, %d)", node(), node(), g.r.Intn(4)))
+		case k < 5:
+			qs = append(qs, fmt.Sprintf("INSERT INTO edge VALUES (%d, %d, 1), (%d, %d, 2)", node(), node(), node(), node()))
+		case k < 7:
+			qs = append(qs, fmt.Sprintf("DELETE FROM edge WHERE a = %d AND b %% 2 = %d", node(), g.r.Intn(2)))
+		case k < 8:
+			qs = append(qs, fmt.Sprintf("UPDATE edge SET b = %d, w = w + 1 WHERE a = %d", node(), node()))
+		case k < 9:
+			qs = append(qs, fmt.Sprintf("INSERT INTO start VALUES (%d)", node()))
+		default:
+			qs = append(qs, fmt.Sprintf("DELETE FROM start WHERE x = %d", node()))
+		}
+	}
+	qs = append(qs, "DELETE FROM edge WHERE a % 4 = 3 AND (SELECT count(*) FROM edge) > 14")
+	if g.r.Intn(2) == 0 {
+		g.exec("BEGIN; " + strings.Join(qs, "; ") + "; COMMIT")
+		return
+	}
+	for _, q := range qs {
+		g.exec(q)
+	}
+}
+
+func (g *graph) rows(q string) string {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	res, err := g.conn().PgConn().Exec(ctx, "SELECT count(*), string_agg(q::text, ' ' ORDER BY q::text) FROM ("+q+") q").ReadAll()
+	if err != nil {
+		g.t.Fatalf("%s: %v", q, err)
+	}
+	return string(res[0].Rows[0][0]) + ": " + string(res[0].Rows[0][1])
+}
+
+func (g *graph) compare(step int) {
+	g.t.Helper()
+	for _, v := range recursiveViews {
+		if got, want := g.rows("SELECT * FROM "+v.name), g.rows(v.query); got != want {
+			g.t.Fatalf("step %d: view %s has\n%s\nits query\n%s\nedges %s\nstart %s", step, v.name, got, want,
+				g.rows("SELECT * FROM edge"), g.rows("SELECT * FROM start"))
+		}
+	}
+}
+
+// A recursive view that has no end is an error that says so, and fails its job alone: the server, the tables and other
+// views go on.
+func TestRecursiveViewWithoutEnd(t *testing.T) {
+	w := start(t, setup{parallelism: 2, recursion: 50})
+	g := &graph{t: t, r: rand.New(rand.NewSource(1)), w: w}
+	defer g.close()
+	g.exec("CREATE TABLE edge (a int, b int)")
+	g.exec("INSERT INTO edge VALUES (1, 2), (2, 3)")
+	g.exec("CREATE MATERIALIZED VIEW other AS SELECT a, count(*) FROM edge GROUP BY a")
+	const q = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT b FROM r JOIN edge ON a = x) SELECT x FROM r"
+	g.exec("CREATE MATERIALIZED VIEW walk AS " + q)
+	if got := g.rows("SELECT * FROM walk"); got != "3: (1) (2) (3)" {
+		t.Fatalf("walk has %s", got)
+	}
+	g.exec("INSERT INTO edge VALUES (3, 1)")
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	for {
+		// Its job is started again a few times before the server gives up on it.
+		_, err := g.conn().PgConn().Exec(ctx, "SELECT * FROM walk").ReadAll()
+		if err == nil {
+			t.Fatal("a walk without end can be read")
+		}
+		if strings.Contains(err.Error(), "stalled") {
+			if !strings.Contains(err.Error(), "has no end within 50 iterations") {
+				t.Fatalf("the reason is not said: %v", err)
+			}
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("not stalled, but: %v", err)
+		}
+		g.close()
+	}
+	if got := g.rows("SELECT * FROM other"); got != "3: (1,1) (2,1) (3,1)" {
+		t.Fatalf("the other view has %s", got)
+	}
+	g.exec("INSERT INTO edge VALUES (7, 8)")
+	if got := g.rows("SELECT * FROM other"); got != "4: (1,1) (2,1) (3,1) (7,1)" {
+		t.Fatalf("the other view has %s", got)
+	}
+	g.exec("DROP MATERIALIZED VIEW walk")
+	_, err := g.conn().PgConn().Exec(ctx, "CREATE MATERIALIZED VIEW walk AS "+q).ReadAll()
+	if err == nil || !strings.Contains(err.Error(), "has no end within 50 iterations") {
+		t.Fatalf("creation: %v", err)
+	}
+	g.close()
+	g.exec("DELETE FROM edge WHERE a = 3")
+	g.exec("CREATE MATERIALIZED VIEW walk AS " + q)
+	if got := g.rows("SELECT * FROM walk"); got != "3: (1) (2) (3)" {
+		t.Fatalf("walk has %s", got)
+	}
+}
