@@ -63,6 +63,7 @@ func (s *Server) metrics() prometheus.Collector {
 	add("epoch_durable", "Epoch of the newest checkpoint.", gauge, func(s *Server) float64 { return float64(s.engine.Stats().Marks.Durable) })
 	add("jobs", "Running jobs.", gauge, func(s *Server) float64 { return float64(s.engine.Stats().Jobs) })
 	add("actors", "Running actors.", gauge, func(s *Server) float64 { return float64(s.engine.Stats().Actors) })
+	add("region_restarts_total", "Regions that were started again by themselves after a failure.", counter, func(s *Server) float64 { return float64(s.engine.Stats().Restarts) })
 	add("recoveries_total", "Recoveries from failures since the start.", counter, func(s *Server) float64 { return float64(s.engine.Stats().Recoveries) })
 	return c
 }

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/checkpoint/failover"
 	"github.com/weirdb/weir/connector"
 	"github.com/weirdb/weir/connector/builtin"
 	"github.com/weirdb/weir/exec/flow"
@@ -46,6 +47,12 @@ type Config struct {
 	// BarrierInterval is the longest time that input waits for its epoch to end, CheckpointInterval
 	// the time between checkpoints. Defaults 100 ms and 1 s.
 	BarrierInterval, CheckpointInterval time.Duration
+	// FailoverStrategy is what is restarted when a job fails: restart-region (the default), its region alone;
+	// restart-all, everything. RestartAttempts is how often a job may fail in a row before it is stalled
+	// (0: 5, negative: always again), RestartDelayMax the longest pause before a restart (0: 2 s).
+	FailoverStrategy string
+	RestartAttempts  int
+	RestartDelayMax  time.Duration
 	// BlockingAlignment: a producer that is ahead by a barrier waits for the others, instead of having what it sends
 	// meanwhile kept in memory and on disk.
 	BlockingAlignment bool
@@ -92,6 +99,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.CheckpointInterval == 0 {
 		c.CheckpointInterval = time.Second
+	}
+	if c.FailoverStrategy == "" {
+		c.FailoverStrategy = failover.Region
 	}
 	if c.ShutdownGrace == 0 {
 		c.ShutdownGrace = 10 * time.Second
@@ -153,8 +163,11 @@ func Open(cfg Config) (*Server, error) {
 	if cfg.MemoryLimit > 0 {
 		debug.SetMemoryLimit(engine.HeapLimit(cfg.MemoryLimit))
 	}
+	strategy, err := failover.Parse(cfg.FailoverStrategy)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{cfg: cfg}
-	var err error
 	// Listening first: a port that is taken must not cost a recovery.
 	if s.ln, err = net.Listen("tcp", cfg.Listen); err != nil {
 		return nil, fmt.Errorf("listen for clients: %w", err)
@@ -172,6 +185,7 @@ func Open(cfg Config) (*Server, error) {
 		Checkpoint:  checkpoint.Config{BarrierInterval: cfg.BarrierInterval, CheckpointInterval: cfg.CheckpointInterval},
 		MemoryLimit: cfg.MemoryLimit, Connectors: cfg.Connectors, Registry: syscat.Registry(), Catalog: syscat.WithSystem,
 	}
+	ec.Failover = failover.Config{Attempts: cfg.RestartAttempts, MaxDelay: cfg.RestartDelayMax, Strategy: strategy}
 	if cfg.BlockingAlignment {
 		ec.Alignment = flow.Blocking
 	}

@@ -267,7 +267,7 @@ func (in *instance) viewChecksum(ctx context.Context) (blackhole.Checksum, error
 			visible = append(visible, i)
 		}
 	}
-	it := snap.Table(storage.TableID(rel.ID)).Iterator(nil, nil, false)
+	it := snap.Table(storage.TableID(rel.Rows())).Iterator(nil, nil, false)
 	defer it.Close()
 	row := vec.NewChunk(ts, vec.ChunkSize)
 	var view vec.Chunk

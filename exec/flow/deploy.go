@@ -176,6 +176,7 @@ func (r *Runtime) build(j *Job, m *Mutation) error {
 	}
 	d := &deployed{job: j}
 	d.ctx, d.cancel = context.WithCancel(r.ctx)
+	j.ctx = d.ctx
 	if m.together != nil {
 		m.together[d] = true
 	}

@@ -38,7 +38,12 @@ type Job struct {
 	// Replayable says that what the job has sent since the last checkpoint can be given again to a consumer:
 	// it is kept in an arrangement, or comes from a source that can be read again.
 	Replayable bool
+
+	ctx context.Context // set when the job is deployed
 }
+
+// Context ends when a deployed job is stopped.
+func (j *Job) Context() context.Context { return j.ctx }
 
 // Fragment is one stage of a job.
 type Fragment struct {

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/weirdb/weir/exec"
@@ -33,10 +32,9 @@ type Stream struct {
 	// Prepare is told the number of actors.
 	Prepare func(actors int)
 	Writer  func(i int) op.Arrangement
-	// Sink takes the rows of a sink; SinkContext ends with its writers.
+	// Sink takes the rows of a sink.
 	Sink        exec.Sink
 	SinkColumns []exec.Column
-	SinkContext context.Context
 	// MaxRecursion bounds the iterations of a recursive query for one epoch.
 	MaxRecursion int
 
@@ -225,7 +223,7 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 		out.Op, err = op.NewLoopHead(cfg)
 	case *plan.Sink:
 		var w exec.SinkWriter
-		if w, err = fb.b.Sink.Open(fb.b.SinkContext, fb.b.SinkColumns); err != nil {
+		if w, err = fb.b.Sink.Open(fb.j.Context(), fb.b.SinkColumns); err != nil {
 			return nil, err
 		}
 		out.Op, err = op.NewSink(op.SinkConfig{In: n.In.Properties().Types(), Visible: n.Visible, Writer: w})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirdb/weir/checkpoint/failover"
 	"github.com/weirdb/weir/connector"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/flow"
@@ -74,6 +75,29 @@ func (i *Incarnation) Change(change func(c *catalog.Catalog)) error {
 	return nil
 }
 
+// commit is Change for relations whose jobs are in the graph already: they are in the catalog only together
+// with their state. What else save has is saved too.
+func (i *Incarnation) commit(save flow.Save, made *creation, jobs []flow.JobID, change func(c *catalog.Catalog)) error {
+	c := i.edit(change)
+	op, err := encodeCatalog(c)
+	if err != nil {
+		return err
+	}
+	save.Meta, save.Needs = append(save.Meta, op), jobs
+	if err := i.RT.Save(i.Ctx, save); err != nil {
+		if errors.Is(err, flow.ErrRestarting) {
+			// The reason is about to be known.
+			select {
+			case <-made.failed:
+			case <-i.Ctx.Done():
+			}
+		}
+		return err
+	}
+	i.cat.Store(c)
+	return nil
+}
+
 // AddTable creates a table; with a connector it also starts to read, and src is its source. If there is an
 // error nothing of it stays, unless the incarnation ends, when it is either complete or not there.
 func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) (err error) {
@@ -93,14 +117,16 @@ func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) (err erro
 	} else {
 		job = i.tableJob(t)
 	}
+	made, end := i.create(rel.ID)
+	defer end()
 	e, err := i.RT.Deploy(i.Ctx, flow.Save{}, job)
 	if err != nil {
 		i.forget(rel.ID)
-		return i.explainJob(rel, err)
+		return i.explainJob(rel, made, err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(i.explainJob(rel, err), i.withdraw(rel, ids, nil))
+			err = errors.Join(i.explainJob(rel, made, err), i.withdraw(rel, ids, nil))
 		}
 	}()
 	if err := i.RT.Wait(i.Ctx, e); err != nil {
@@ -113,7 +139,7 @@ func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) (err erro
 	i.mu.Lock()
 	i.tables[rel.ID] = t
 	i.mu.Unlock()
-	return i.Change(func(c *catalog.Catalog) { c.Put(rel) })
+	return i.commit(flow.Save{}, made, []flow.JobID{job.ID}, func(c *catalog.Catalog) { c.Put(rel) })
 }
 
 // AddQuery creates a materialized view or a sink from its plan, and returns when it holds everything
@@ -123,6 +149,10 @@ func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, strea
 	ids := i.newStateIDs(rel)
 	sourceIDs := map[catalog.ID]*stateIDs{}
 	var jobs []*flow.Job
+	if err := i.awaitJobs(ctx, stream.Relations); err != nil {
+		return err
+	}
+	made := []catalog.ID{rel.ID}
 	for _, r := range stream.Relations {
 		if err := i.StalledError(r); err != nil {
 			return err
@@ -137,25 +167,29 @@ func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, strea
 		}
 		sourceIDs[r.ID] = sids
 		jobs = append(jobs, j)
+		made = append(made, r.ID)
 	}
 	prog := newProgress()
-	job, err := i.buildStream(rel, stream, ids, prog)
+	job, err := i.buildStream(rel, stream, ids, leaves{prog: prog})
 	if err != nil {
 		return err
 	}
+	prog.all()
 	jobs = append(jobs, job)
-	save, err := i.staleBy(sourceIDs)
+	c, end := i.create(made...)
+	defer end()
+	e, err := i.RT.Deploy(i.Ctx, i.staleBy(sourceIDs), jobs...)
 	if err != nil {
-		return err
+		return i.explainJob(rel, c, err)
 	}
-	e, err := i.RT.Deploy(i.Ctx, save, jobs...)
-	if err != nil {
-		return i.explainJob(rel, err)
-	}
-	if err = i.awaitFilled(ctx, prog, e); err == nil {
+	if err = i.awaitFilled(ctx, c, prog, e); err == nil {
 		r := *rel
 		r.StateTables = ids.all()
-		err = i.Change(func(c *catalog.Catalog) {
+		needs := make([]flow.JobID, len(made))
+		for k, id := range made {
+			needs[k] = flow.JobID(id)
+		}
+		err = i.commit(flow.Save{}, c, needs, func(c *catalog.Catalog) {
 			c.Put(&r)
 			for id, sids := range sourceIDs {
 				s := *c.Relations[id]
@@ -165,16 +199,16 @@ func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, strea
 		})
 	}
 	if err != nil {
-		return errors.Join(i.explainJob(rel, err), i.withdraw(rel, ids, sourceIDs))
+		return errors.Join(i.explainJob(rel, c, err), i.withdraw(rel, ids, sourceIDs))
 	}
 	return nil
 }
 
 // staleBy is markStale for sources that are about to be read again: a view that was stalled while nobody
 // else read them has stood still with them until now.
-func (i *Incarnation) staleBy(sources map[catalog.ID]*stateIDs) (flow.Save, error) {
+func (i *Incarnation) staleBy(sources map[catalog.ID]*stateIDs) flow.Save {
 	if len(sources) == 0 {
-		return flow.Save{}, nil
+		return flow.Save{}
 	}
 	cat := i.Catalog()
 	running := map[catalog.ID]bool{}
@@ -186,11 +220,17 @@ func (i *Incarnation) staleBy(sources map[catalog.ID]*stateIDs) (flow.Save, erro
 
 // explainJob is explain for the creation of a relation: if its own job is what failed, trying again does
 // not help, and the error says what is wrong.
-func (i *Incarnation) explainJob(rel *catalog.Relation, err error) error {
+func (i *Incarnation) explainJob(rel *catalog.Relation, c *creation, err error) error {
 	i.mu.Lock()
 	f := i.failed
+	if c.err != nil {
+		f = flow.Failure{Job: c.job, Err: c.err}
+	}
 	i.mu.Unlock()
 	if f.Err == nil || f.Job != flow.JobID(rel.ID) {
+		if c.err != nil || errors.Is(err, flow.ErrRestarting) {
+			return ErrRestarted
+		}
 		return i.explain(err)
 	}
 	code := sqlerr.InternalError
@@ -203,9 +243,11 @@ func (i *Incarnation) explainJob(rel *catalog.Relation, err error) error {
 	return e
 }
 
-func (i *Incarnation) awaitFilled(ctx context.Context, prog *progress, deployed storage.Epoch) error {
+func (i *Incarnation) awaitFilled(ctx context.Context, c *creation, prog *progress, deployed storage.Epoch) error {
 	select {
 	case <-prog.done:
+	case <-c.failed:
+		return flow.ErrRestarting
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-i.Ctx.Done():
@@ -220,6 +262,7 @@ func (i *Incarnation) awaitFilled(ctx context.Context, prog *progress, deployed 
 // withdraw removes a job that was not completed, and the source jobs that were started for it.
 func (i *Incarnation) withdraw(rel *catalog.Relation, ids *stateIDs, sources map[catalog.ID]*stateIDs) error {
 	defer i.forget(rel.ID)
+	i.e.step(failover.Forget{Jobs: []failover.JobID{failover.JobID(rel.ID)}})
 	if i.Ctx.Err() != nil {
 		return nil
 	}
@@ -234,7 +277,20 @@ func (i *Incarnation) withdraw(rel *catalog.Relation, ids *stateIDs, sources map
 			drop = append(drop, storage.TableID(id))
 		}
 	}
-	_, err := i.RT.Remove(i.Ctx, flow.Save{Drop: drop}, jobs...)
+	e, err := i.RT.Remove(i.Ctx, flow.Save{Drop: drop}, jobs...)
+	if err == nil {
+		err = i.RT.Wait(i.Ctx, e)
+	}
+	// An operator may have opened its state only now.
+	var late []storage.TableID
+	for _, id := range ids.all() {
+		if !slices.Contains(drop, storage.TableID(id)) {
+			late = append(late, storage.TableID(id))
+		}
+	}
+	if err == nil && len(late) > 0 {
+		err = i.RT.Save(i.Ctx, flow.Save{Drop: late})
+	}
 	if err != nil {
 		return fmt.Errorf("withdraw %s: %w", rel.Name, i.explain(err))
 	}
@@ -250,12 +306,16 @@ func (i *Incarnation) forget(ids ...catalog.ID) {
 		delete(i.sources, id)
 		delete(i.problems, id)
 		delete(i.dropping, id)
+		delete(i.stale, id)
 	}
 }
 
 // Drop removes relations, which must be everything that depends on one of them. It waits for the
 // transactions that have locks on the tables, until ctx ends.
 func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation) error {
+	if err := i.awaitJobs(ctx, rels); err != nil {
+		return err
+	}
 	locks := table.NewTx()
 	defer locks.Release()
 	var tables []*table.Table
@@ -298,7 +358,7 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation) error 
 		return err
 	}
 	i.setDropping(ids, true)
-	e, err := i.RT.Remove(i.Ctx, flow.Save{Meta: []storage.MetaOp{op}, Drop: drop}, jobs...)
+	e, err := i.RT.Remove(i.Ctx, flow.Save{Meta: append(i.fresh(ids...), op), Drop: drop}, jobs...)
 	if err != nil {
 		i.setDropping(ids, false)
 		return i.explain(err)
@@ -312,7 +372,7 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation) error 
 	i.cat.Store(c)
 	i.forget(ids...)
 	for _, id := range ids {
-		i.e.unstall(id)
+		i.e.step(failover.Forget{Jobs: []failover.JobID{failover.JobID(id)}})
 		i.errs.forget(id)
 	}
 	// What stays if this fails is found by the next start.
@@ -332,18 +392,13 @@ func (i *Incarnation) setDropping(ids []catalog.ID, on bool) {
 }
 
 // Readable tells whether a snapshot that was just made has the present rows of a relation that the
-// caller's catalog has: if not, the relation was dropped meanwhile.
-func (i *Incarnation) Readable(id catalog.ID) bool {
+// caller's catalog has: if not, the relation was dropped meanwhile, or filled again.
+func (i *Incarnation) Readable(rel *catalog.Relation) bool {
 	i.mu.Lock()
-	dropping := i.dropping[id]
+	dropping := i.dropping[rel.ID]
 	i.mu.Unlock()
-	return !dropping && i.Catalog().RelationByID(id) != nil
-}
-
-func (e *Engine) unstall(id catalog.ID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.stalled, id)
+	now := i.Catalog().RelationByID(rel.ID)
+	return !dropping && now != nil && now.Rows() == rel.Rows()
 }
 
 func kindName(k catalog.RelKind) string {
@@ -366,10 +421,8 @@ func (i *Incarnation) StalledError(r *catalog.Relation) error {
 	if err == nil {
 		return nil
 	}
-	hint := "Its job, or one that it depends on, failed again and again. Remove the cause and restart the server, or drop it."
-	if now := cat.RelationByID(r.ID); now != nil && now.Stale != "" {
-		hint = "Its job, or one that it depends on, failed again and again, and its inputs went on without it. Drop it and create it again."
-	}
+	hint := "Its job, or one that it depends on, failed again and again. Remove the cause and let it be filled again: ALTER " +
+		strings.ToUpper(kindName(r.Kind)) + " ... RESUME."
 	return sqlerr.Newf(sqlerr.ObjectNotInPrerequisiteState, "%s %q is stalled: %s", kindName(r.Kind), r.Name, firstLine(err)).
 		WithHint("%s", hint)
 }

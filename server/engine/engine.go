@@ -2,7 +2,8 @@
 // recovery of all that after a failure.
 //
 // An Incarnation is one life of the dataflow: a store that was opened, the jobs that run on it, and the
-// tables. When a job fails, the incarnation is given up as a whole and the next one starts from
+// tables. When a job fails, its region is stopped and started again while everything else runs on (failover.go).
+// Where that is not possible, or not wanted, the incarnation is given up as a whole and the next one starts from
 // the last checkpoint and the log, in the same process. Work that sessions do holds on to the
 // incarnation in which it began, and fails with it.
 package engine
@@ -14,10 +15,12 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/checkpoint/failover"
 	"github.com/weirdb/weir/connector"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/flow"
@@ -38,6 +41,10 @@ type Config struct {
 	// MaxRecursion bounds the iterations of a recursive query in a job, for one epoch. 0 = no bound.
 	MaxRecursion int
 	Checkpoint   checkpoint.Config
+	// Failover says what is restarted when a job fails, and how often.
+	Failover failover.Config
+	// Fault is for tests: see flow.Config.
+	Fault func(job flow.JobID, actor flow.ActorID, operator string)
 	// Alignment is what the dataflow does with producers that are ahead by a barrier.
 	Alignment flow.Alignment
 	// MemoryLimit bounds the process, in bytes; 0 = no bound. The engine gives a part of it to the
@@ -77,22 +84,17 @@ type Engine struct {
 	fatal chan error
 	// recoveries counts the incarnations after the first.
 	recoveries int64
-	// failures counts, by job, failures since the last one that was long ago.
-	failures map[flow.JobID]*failureCount
-	// stalled jobs are not started, with the reason.
+	// restarts counts the regions that were started again by themselves.
+	restarts atomic.Int64
+
+	// foMu guards the manager of restarts, and with it stalled: the jobs that are not started, with the reason.
+	foMu    sync.Mutex
+	manager *failover.Manager
 	stalled map[catalog.ID]error
+	// regions are the restarts that are under way, timer is the manager's.
+	regions map[failover.RegionID]*restart
+	timer   *time.Timer
 }
-
-type failureCount struct {
-	n    int
-	last time.Time
-}
-
-// A job that has failed stallAfter times, each within failureWindow of the one before, is stalled.
-const (
-	stallAfter    = 3
-	failureWindow = time.Minute
-)
 
 // Errors of engines.
 var (
@@ -114,7 +116,8 @@ func Open(cfg Config) (*Engine, error) {
 	shareMemory(cfg.MemoryLimit).configure(&cfg.Storage)
 	e := &Engine{
 		cfg: cfg, ddl: make(chan struct{}, 1), changed: make(chan struct{}), fatal: make(chan error, 1),
-		failures: map[flow.JobID]*failureCount{}, stalled: map[catalog.ID]error{},
+		manager: failover.NewManager(cfg.Failover), stalled: map[catalog.ID]error{},
+		regions: map[failover.RegionID]*restart{},
 	}
 	if n := shareMemory(cfg.MemoryLimit).queries; n > 0 {
 		e.queries = exec.NewMemory(exec.MemoryConfig{Limit: n, Strict: true})
@@ -141,6 +144,9 @@ func (e *Engine) publish(inc *Incarnation) bool {
 		e.recoveries++
 	}
 	e.last = inc.Catalog
+	e.step(failover.Started{})
+	inc.version = e.version()
+	inc.published.Store(true)
 	e.wakeLocked()
 	e.wg.Go(func() { e.watch(inc) })
 	return true
@@ -234,6 +240,11 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.cancel()
 	e.wg.Wait()
+	e.foMu.Lock()
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+	e.foMu.Unlock()
 	if inc != nil {
 		err = errors.Join(err, inc.stop())
 	}
@@ -255,31 +266,22 @@ func (e *Engine) startCounting() (*Incarnation, error) {
 	}
 }
 
-// count notes a failure and stalls the job when it had too many; r is the job's relation, nil if there
-// is none. The delay is how long the next start should wait.
-func (e *Engine) count(f flow.Failure, r *catalog.Relation) (delay time.Duration) {
+// count notes a failure after which everything is started again, and gives how long that should wait; r is the
+// failed job's relation, nil if there is none.
+func (e *Engine) count(f flow.Failure, r *catalog.Relation) time.Duration {
 	e.cfg.Logger.Error("job failed", "job", uint32(f.Job), "error", f.Err)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c := e.failures[f.Job]
-	if c == nil {
-		c = &failureCount{}
-		e.failures[f.Job] = c
+	// No graph, since there is nothing left of it: it is everything.
+	for _, a := range e.step(failover.Failed{
+		Version: e.version(), Job: failover.JobID(f.Job), Err: f.Err, MayStall: canStall(r),
+	}) {
+		if all, ok := a.(failover.RestartAll); ok {
+			if all.Stalled {
+				e.cfg.Logger.Error("job stalled", "job", uint32(r.ID), "name", r.Name, "error", f.Err)
+			}
+			return all.Delay
+		}
 	}
-	if time.Since(c.last) > failureWindow {
-		c.n = 0
-	}
-	c.n++
-	c.last = time.Now()
-	if c.n >= stallAfter && canStall(r) {
-		e.stallLocked(r, f.Err)
-		delete(e.failures, f.Job)
-		return 0
-	}
-	if c.n > 1 {
-		delay = 50 * time.Millisecond << min(c.n, 8)
-	}
-	return delay
+	return 0
 }
 
 // canStall tells whether everything else can do without a relation's job. A table that statements write to
@@ -290,14 +292,8 @@ func canStall(r *catalog.Relation) bool {
 
 // stall keeps a relation's job from being started.
 func (e *Engine) stall(r *catalog.Relation, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.stallLocked(r, err)
-}
-
-func (e *Engine) stallLocked(r *catalog.Relation, err error) {
-	e.stalled[r.ID] = err
 	e.cfg.Logger.Error("job stalled", "job", uint32(r.ID), "name", r.Name, "error", err)
+	e.step(failover.StalledAlready{Job: failover.JobID(r.ID), Err: err})
 }
 
 // watch replaces a published incarnation when it fails.
@@ -308,7 +304,15 @@ func (e *Engine) watch(inc *Incarnation) {
 	case <-e.ctx.Done():
 		return
 	}
-	delay := e.count(f, inc.Catalog().RelationByID(catalog.ID(f.Job)))
+	inc.published.Store(false)
+	var delay time.Duration
+	if all := inc.all.Load(); all != nil {
+		e.cfg.Logger.Error("job failed, everything is restarted", "job", uint32(f.Job), "error", f.Err)
+		delay = all.Delay
+	} else {
+		delay = e.count(f, inc.Catalog().RelationByID(catalog.ID(f.Job)))
+	}
+	e.forgetRegions()
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
@@ -351,6 +355,16 @@ func (e *Engine) watch(inc *Incarnation) {
 	}
 }
 
+// forgetRegions ends the restarts of regions: everything is restarted.
+func (e *Engine) forgetRegions() {
+	e.foMu.Lock()
+	defer e.foMu.Unlock()
+	for _, r := range e.regions {
+		r.cancel()
+	}
+	clear(e.regions)
+}
+
 func (e *Engine) setBroken(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -384,8 +398,8 @@ func (e *Engine) pause(d time.Duration) bool {
 
 // Stalled tells why a job, or one that it depends on, does not run; nil if it does.
 func (e *Engine) Stalled(cat *catalog.Catalog, id catalog.ID) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.foMu.Lock()
+	defer e.foMu.Unlock()
 	return e.stalledLocked(cat, id)
 }
 

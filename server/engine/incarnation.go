@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/checkpoint/failover"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/server/table"
@@ -52,8 +53,22 @@ type Incarnation struct {
 	dropping map[catalog.ID]bool
 	// failed is why the incarnation ended; its Err is nil as long as no job has failed.
 	failed flow.Failure
-	seqs   *table.Sequences
-	errs   rowErrors
+	// stale has the views and sinks that were given up while their inputs went on, and why.
+	stale map[catalog.ID]string
+	// creating are the jobs that are being filled, whose failure is that of the statement.
+	creating map[catalog.ID]*creation
+	// moved is closed, and replaced, whenever a region has come back, or was given up.
+	moved chan struct{}
+	// wg has the goroutines of restarts.
+	wg sync.WaitGroup
+	// version is the global modification version in which this incarnation serves; all is set if it is a job's
+	// failure that ends it.
+	version uint64
+	all     atomic.Pointer[failover.RestartAll]
+	// published: clients are served, and failures are dealt with one region at a time.
+	published atomic.Bool
+	seqs      *table.Sequences
+	errs      rowErrors
 }
 
 func (i *Incarnation) enter() bool {
@@ -86,6 +101,7 @@ func (i *Incarnation) stop() error {
 	}
 	i.mu.Unlock()
 	<-i.gone
+	i.wg.Wait()
 	return i.Store.Close()
 }
 
@@ -116,9 +132,13 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	i := &Incarnation{
 		e: e, Store: store, gone: make(chan struct{}), failure: make(chan flow.Failure, 1), nextID: cat.NextID,
 		locks: table.NewLocks(), dropping: map[catalog.ID]bool{},
+		stale: map[catalog.ID]string{}, creating: map[catalog.ID]*creation{}, moved: make(chan struct{}),
 		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]map[int]error{},
 	}
 	i.cat.Store(cat)
+	if err := i.loadStale(); err != nil {
+		return nil, err
+	}
 	live := map[storage.TableID]bool{storage.TableID(table.SequencesID): true}
 	for _, r := range cat.Relations {
 		for _, id := range table.Tables(r) {
@@ -136,6 +156,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	i.RT = flow.NewRuntime(i.Ctx, flow.Config{
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint, Alignment: e.cfg.Alignment,
 		Memory: memory, LogPos: store.Checkpoint().LogPos,
+		Failover: i.failover, Fault: e.cfg.Fault,
 		Failed: func(f flow.Failure) {
 			i.mu.Lock()
 			i.failed = f
@@ -176,8 +197,8 @@ func (i *Incarnation) deployAll() error {
 	jobs := []*flow.Job{i.tableJob(seqTable)}
 	running := map[catalog.ID]bool{}
 	for _, r := range cat.Sorted() {
-		if r.Stale != "" {
-			i.e.stall(r, errors.New(r.Stale))
+		if why := i.stale[r.ID]; why != "" {
+			i.e.stall(r, errors.New(why))
 		}
 		if i.e.Stalled(cat, r.ID) != nil {
 			continue
@@ -196,10 +217,7 @@ func (i *Incarnation) deployAll() error {
 		}
 		running[r.ID] = j != nil
 	}
-	save, err := i.markStale(cat, running)
-	if err != nil {
-		return err
-	}
+	save := i.markStale(cat, running)
 	ctx := i.Ctx
 	if _, err := i.RT.Deploy(ctx, save, jobs...); err != nil {
 		return err
@@ -244,44 +262,9 @@ func (i *Incarnation) storedJob(cat *catalog.Catalog, r *catalog.Relation) (*flo
 			return i.sourceJob(r, i.stateIDs(r))
 		}
 	case catalog.MatView, catalog.Sink:
-		return i.queryJob(cat, r, i.stateIDs(r), nil)
+		return i.queryJob(cat, r, i.stateIDs(r), leaves{})
 	}
 	return nil, nil
-}
-
-// markStale gives what the first checkpoint without the jobs of views and sinks that do not run has to
-// say: that their state, which is that of the checkpoint before, misses what their inputs do from now on,
-// so that they can never go on. Those whose inputs all stand still too are not concerned.
-func (i *Incarnation) markStale(cat *catalog.Catalog, running map[catalog.ID]bool) (flow.Save, error) {
-	c := cat.Clone()
-	moves := map[catalog.ID]bool{}
-	for _, r := range cat.Sorted() {
-		m := running[r.ID]
-		for _, d := range r.DependsOn {
-			m = m || moves[d]
-		}
-		moves[r.ID] = m
-		if !m || running[r.ID] || r.Stale != "" || r.Kind != catalog.MatView && r.Kind != catalog.Sink {
-			continue
-		}
-		s := *r
-		s.Stale = fmt.Sprint(i.e.Stalled(cat, r.ID))
-		c.Put(&s)
-		moves[r.ID] = true
-	}
-	stale := false
-	for id, r := range c.Relations {
-		stale = stale || r != cat.Relations[id]
-	}
-	if !stale {
-		return flow.Save{}, nil
-	}
-	op, err := encodeCatalog(c)
-	if err != nil {
-		return flow.Save{}, err
-	}
-	i.cat.Store(c)
-	return flow.Save{Meta: []storage.MetaOp{op}}, nil
 }
 
 // replayStep is how many bytes of the log are applied before the dataflow is awaited, so that it bounds

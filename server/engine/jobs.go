@@ -79,7 +79,7 @@ func (i *Incarnation) allocID() catalog.ID {
 
 func (i *Incarnation) newJob(r *catalog.Relation, ids *stateIDs) *flow.Job {
 	return &flow.Job{
-		ID: flow.JobID(r.ID), Name: r.Name, StateID: ids.id,
+		ID: flow.JobID(r.ID), Name: r.Name, StateID: ids.id, Failover: r.Failover, Replayable: true,
 		RowError: func(err error) error {
 			i.errs.add(r.ID, err)
 			return nil
@@ -140,6 +140,7 @@ func (i *Incarnation) sourceJob(r *catalog.Relation, ids *stateIDs) (*flow.Job, 
 	}
 	j := i.newJob(r, ids)
 	j.Fragments = []*flow.Fragment{f}
+	j.Replayable = f.Source.Source.Replayable()
 	return j, nil
 }
 
@@ -171,7 +172,7 @@ func (i *Incarnation) connectorTableJob(t *table.Table, ids *stateIDs) (*flow.Jo
 	return j, nil
 }
 
-// progress follows the backfill of a new job.
+// progress follows the backfill of new jobs, or how jobs that were started again catch up.
 type progress struct {
 	mu    sync.Mutex
 	left  int
@@ -180,7 +181,11 @@ type progress struct {
 	done  chan struct{} // closed when all leaves have caught up
 }
 
-func newProgress() *progress { return &progress{done: make(chan struct{})} }
+// newProgress waits for the leaves that are expected until all says that these are all, and one of them at least.
+func newProgress() *progress { return &progress{left: 1, done: make(chan struct{})} }
+
+// all says that no more leaves will be expected.
+func (p *progress) all() { p.Done(0) }
 
 // Read counts rows.
 func (p *progress) Read(n int64) {
@@ -205,28 +210,25 @@ func (p *progress) expect(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left += n
-	if p.left == 0 {
-		close(p.done)
-	}
 }
 
-// queryJob builds the job of a materialized view or sink from its query. With prog its leaves begin by
-// reading what their inputs hold already.
-func (i *Incarnation) queryJob(cat *catalog.Catalog, r *catalog.Relation, ids *stateIDs, prog *progress) (*flow.Job, error) {
+// queryJob builds the job of a materialized view or sink from its query.
+func (i *Incarnation) queryJob(cat *catalog.Catalog, r *catalog.Relation, ids *stateIDs, l leaves) (*flow.Job, error) {
 	stream, err := i.PlanStream(cat, r)
 	if err != nil {
 		return nil, err
 	}
-	return i.buildStream(r, stream, ids, prog)
+	return i.buildStream(r, stream, ids, l)
 }
 
 // buildStream makes a job of a plan.
-func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids *stateIDs, prog *progress) (*flow.Job, error) {
+func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids *stateIDs, l leaves) (*flow.Job, error) {
 	j := i.newJob(r, ids)
-	b := &build.Stream{Leaves: &leaves{i: i, job: j, prog: prog}, MaxRecursion: i.e.cfg.MaxRecursion}
+	l.i = i
+	b := &build.Stream{Leaves: &l, MaxRecursion: i.e.cfg.MaxRecursion}
 	switch r.Kind {
 	case catalog.MatView:
-		arr := i.Store.Arrangement(storage.TableID(r.ID))
+		arr := i.Store.Arrangement(storage.TableID(r.Rows()))
 		b.Writer = func(n int) op.Arrangement { return arr.Writer(n) }
 		b.Prepare = func(actors int) { arr.SetWriters(actors) }
 	case catalog.Sink:
@@ -235,27 +237,33 @@ func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids 
 			return nil, err
 		}
 		b.Sink = sink
-		b.SinkContext = i.Ctx
 		b.SinkColumns = sourceColumns(r)
 	}
 	if err := b.Build(j, stream); err != nil {
 		return nil, err
 	}
-	if prog != nil {
+	if l.prog != nil {
 		n := 0
 		for _, f := range j.Fragments {
 			n += f.Parallel * b.LeafCount[f.ID]
 		}
-		prog.expect(n)
+		l.prog.expect(n)
 	}
 	return j, nil
 }
 
 // leaves makes the leaf operators of jobs: what another relation sends.
 type leaves struct {
-	i    *Incarnation
-	job  *flow.Job
+	i *Incarnation
+	// prog: the leaves begin with what their inputs hold already, and it follows them; nil: the job's state is
+	// that of the epoch in which it is deployed.
 	prog *progress
+	// checkpoint: the job's state is that of the last checkpoint, and only what its inputs have changed since is
+	// missing; otherwise it has none.
+	checkpoint bool
+	// together are the relations whose jobs begin with this one in the same state, so that it gets all
+	// that they send.
+	together map[catalog.ID]bool
 }
 
 // pace lets a backfill read on only when what it has read is worked off.
@@ -278,7 +286,7 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 			in.Dist.Cols = append(in.Dist.Cols, k.Col)
 		}
 	}
-	if l.prog == nil {
+	if l.prog == nil || l.together[rel.ID] {
 		return in, nil
 	}
 	wide := append([]int(nil), cols...)
@@ -301,14 +309,14 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 	for k, c := range wide {
 		ts[k] = rel.Columns[c].Type
 	}
-	arr := l.i.Store.Arrangement(storage.TableID(rel.ID))
+	arr := l.i.Store.Arrangement(storage.TableID(rel.Rows()))
 	return in, func(actor int, leaf *flow.Node) (*flow.Node, error) {
 		all := make([]types.Type, len(rel.Columns))
 		for k, c := range rel.Columns {
 			all[k] = c.Type
 		}
 		row := vec.NewChunk(all, 1)
-		bf := flow.NewTableBackfill(flow.TableBackfillConfig{
+		cfg := flow.TableBackfillConfig{
 			Types: ts, VersionAt: arr.VersionAt,
 			AppendKey: func(dst []byte, c *vec.Chunk, k int) []byte { return vec.EncodeKey(dst, c.Cols, k, keys) },
 			Decode: func(dst *vec.Chunk, _, value []byte) error {
@@ -324,8 +332,13 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 			},
 			HashCols: hash, Index: actor, Parallel: parallel, Progress: l.prog,
 			RequestBarrier: l.i.RT.RequestBarrier, Pace: l.pace(),
-		})
-		n := &flow.Node{Op: bf, Name: "backfill", In: []*flow.Node{leaf}}
+		}
+		n := &flow.Node{Name: "backfill", In: []*flow.Node{leaf}}
+		if l.checkpoint {
+			n.Op = flow.NewTableCatchUp(cfg)
+		} else {
+			n.Op = flow.NewTableBackfill(cfg)
+		}
 		if len(wide) == len(cols) {
 			return n, nil
 		}
@@ -347,7 +360,7 @@ func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.I
 	if parallel > 1 {
 		in.Dist.Kind = flow.ToPeer
 	}
-	if l.prog == nil {
+	if l.prog == nil || l.together[rel.ID] {
 		return in, nil, nil
 	}
 	return in, func(actor int, leaf *flow.Node) (*flow.Node, error) {
@@ -357,7 +370,7 @@ func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.I
 				mine = append(mine, s)
 			}
 		}
-		bf := flow.NewSourceBackfill(flow.SourceBackfillConfig{
+		cfg := flow.SourceBackfillConfig{
 			Source: src, Splits: mine, Cols: cols, Progress: l.prog,
 			Position: func(split int, epoch storage.Epoch) int64 {
 				ps, ok := l.i.RT.SourcePositions(flow.JobID(rel.ID), epoch)
@@ -367,8 +380,13 @@ func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.I
 				return ps[split].Rows
 			},
 			RequestBarrier: l.i.RT.RequestBarrier,
-		})
-		return &flow.Node{Op: bf, Name: "backfill", In: []*flow.Node{leaf}}, nil
+		}
+		if l.checkpoint {
+			cfg.From = func(split int) (flow.SplitPosition, error) {
+				return l.i.RT.CommittedPosition(flow.JobID(rel.ID), split)
+			}
+		}
+		return &flow.Node{Op: flow.NewSourceBackfill(cfg), Name: "backfill", In: []*flow.Node{leaf}}, nil
 	}, nil
 }
 

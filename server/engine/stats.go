@@ -6,8 +6,9 @@ import "github.com/weirdb/weir/checkpoint"
 type Stats struct {
 	Marks        checkpoint.Marks
 	Jobs, Actors int
-	// Recoveries counts the incarnations after the first.
-	Recoveries int64
+	// Recoveries counts the incarnations after the first, Restarts the regions that were started again by
+	// themselves.
+	Recoveries, Restarts int64
 }
 
 // Stats gives the present figures; zeros while a recovery is under way.
@@ -15,7 +16,7 @@ func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	inc, n := e.cur, e.recoveries
 	e.mu.Unlock()
-	s := Stats{Recoveries: n}
+	s := Stats{Recoveries: n, Restarts: e.restarts.Load()}
 	if inc != nil {
 		s.Marks = inc.RT.Marks()
 		s.Actors, s.Jobs = inc.RT.Running()

@@ -141,12 +141,12 @@ func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relati
 		}
 		return snap, snap.Release, nil
 	}
-	snap, release, err := s.snapshot(ctx, t)
+	snap, release, err := s.snapshot(ctx, t, rels)
 	if err != nil || t.snap != nil {
 		return snap, release, err
 	}
 	for _, rel := range rels {
-		if rel.Kind != catalog.System && !t.inc.Readable(rel.ID) {
+		if rel.Kind != catalog.System && !t.inc.Readable(rel) {
 			release()
 			return nil, nil, sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", rel.Name)
 		}
@@ -316,7 +316,7 @@ func (r *reader) encodeKey(rel *catalog.Relation, vals []scalar.Expr) ([]byte, b
 
 // scanRange reads a range of the snapshot, under the transaction's own changes.
 func (r *reader) scanRange(ctx *exec.Context, n *plan.Scan, g keyRange, sc *scanner) error {
-	v := r.snap.Table(storage.TableID(n.Rel.ID))
+	v := r.snap.Table(storage.TableID(n.Rel.Rows()))
 	own := r.own(n.Rel)
 	if g.point {
 		if own != nil {
@@ -513,7 +513,7 @@ func (r *reader) point(p *plan.Point, emit func(*vec.Chunk) error) error {
 	if err != nil || !ok {
 		return err
 	}
-	val, ok, err := r.snap.Table(storage.TableID(p.Rel.ID)).Get(k)
+	val, ok, err := r.snap.Table(storage.TableID(p.Rel.Rows())).Get(k)
 	if err != nil || !ok {
 		return err
 	}

@@ -285,12 +285,12 @@ func (t *tx) end() {
 	}
 }
 
-// snapshot gives the snapshot for a statement, and what gives it back.
-func (s *session) snapshot(ctx context.Context, t *tx) (*storage.Snapshot, func(), error) {
+// snapshot gives the snapshot for a statement that reads rels, and what gives it back.
+func (s *session) snapshot(ctx context.Context, t *tx, rels []*catalog.Relation) (*storage.Snapshot, func(), error) {
 	if t.snap != nil {
-		return t.snap, func() {}, nil
+		return t.snap, func() {}, t.inc.CheckReadable(t.snap, rels)
 	}
-	snap, err := t.inc.Snapshot(ctx, s.vars.get("read_freshness") == "strict")
+	snap, err := t.inc.SnapshotOf(ctx, s.vars.get("read_freshness") == "strict", rels)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -47,7 +47,7 @@ func UniqueStateName(constraint string) string { return "unique/" + constraint }
 // New opens a table. Its arrangements are made in the store when they do not exist.
 func New(store *storage.Store, locks *Locks, rel *catalog.Relation) *Table {
 	t := &Table{
-		Rel: rel, Arr: store.Arrangement(storage.TableID(rel.ID)),
+		Rel: rel, Arr: store.Arrangement(storage.TableID(rel.Rows())),
 		locks: locks, keys: map[string]*lock{}, sequences: map[int]*Sequence{},
 	}
 	for _, c := range rel.Columns {
@@ -92,7 +92,7 @@ func (t *Table) Arrangements() []*storage.Arrangement {
 
 // Tables lists the ids of the arrangements of a table, as a drop needs them.
 func Tables(rel *catalog.Relation) []storage.TableID {
-	ids := []storage.TableID{storage.TableID(rel.ID)}
+	ids := []storage.TableID{storage.TableID(rel.Rows())}
 	for _, id := range rel.StateTables {
 		ids = append(ids, storage.TableID(id))
 	}

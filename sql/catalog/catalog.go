@@ -112,7 +112,21 @@ type Relation struct {
 	Parallelism int `json:",omitempty"`
 	// Stale says why a materialized view or sink was given up while its inputs went on: its rows are of
 	// that time, and it cannot go on.
+	//
+	// Earlier versions wrote it; now the engine keeps it beside the catalog.
 	Stale string `json:",omitempty"`
+	// Failover names the failover strategy of the job; empty: the server's.
+	Failover string `json:",omitempty"`
+	// RowsID is the table id of the rows of a materialized view that was filled again; see Rows.
+	RowsID uint32 `json:",omitempty"`
+}
+
+// Rows is the table id of the relation's rows: that of the relation, unless it was filled again.
+func (r *Relation) Rows() uint32 {
+	if r.RowsID != 0 {
+		return r.RowsID
+	}
+	return uint32(r.ID)
 }
 
 // Option is a name = 'value' pair.

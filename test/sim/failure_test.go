@@ -205,7 +205,12 @@ func (c *client) await(sql string, want ...string) {
 
 func mustOpen(t *testing.T, fs vfs.FS, f *faulty) *node {
 	t.Helper()
-	n, err := open(fs, 1, f.register, func(r *connector.Registry) { r.AddSource("file", file.NewSource) })
+	return mustOpenTuned(t, fs, f, func(*server.Config) {})
+}
+
+func mustOpenTuned(t *testing.T, fs vfs.FS, f *faulty, tune func(*server.Config)) *node {
+	t.Helper()
+	n, err := openTuned(fs, 1, tune, f.register, func(r *connector.Registry) { r.AddSource("file", file.NewSource) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +222,7 @@ func mustOpen(t *testing.T, fs vfs.FS, f *faulty) *node {
 	return n
 }
 
-// TestFailingJobs: a job that panics or fails is started again with everything else; no acknowledged write is
+// TestFailingJobs: with the strategy restart-all a job that panics or fails is started again with everything else; no acknowledged write is
 // lost, open transactions are told to start again and do not hold up the recovery; a job that fails always is
 // stalled, and the others go on. What its inputs do meanwhile it has missed, so it does not come back after
 // a restart but has to be created again.
@@ -226,7 +231,8 @@ func TestFailingJobs(t *testing.T) {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			fs := vfs.NewMem()
 			f := newFaulty()
-			n := mustOpen(t, fs, f)
+			all := func(c *server.Config) { c.FailoverStrategy, c.RestartAttempts = "restart-all", 3 }
+			n := mustOpenTuned(t, fs, f, all)
 			a, b, r := dial(t, n), dial(t, n), dial(t, n)
 			a.must("CREATE TABLE t (id int8 PRIMARY KEY, v int8)")
 			a.must("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n, sum(v) AS total FROM t")
@@ -270,7 +276,7 @@ func TestFailingJobs(t *testing.T) {
 				t.Fatal(err)
 			}
 			n.done <- nil
-			n = mustOpen(t, fs, f)
+			n = mustOpenTuned(t, fs, f, all)
 			a = dial(t, n)
 			a.want("SELECT n FROM v", fmt.Sprint(id+2))
 			if problem := a.get("SELECT problem FROM weir_jobs WHERE name = 's'"); !strings.Contains(problem[0], "stalled") {
@@ -330,7 +336,7 @@ func TestStalledSource(t *testing.T) {
 	a = dial(t, n)
 	a.await("SELECT * FROM alone", "40|39")
 	a.await("SELECT count(*), sum(n) FROM kept", "40|780")
-	if msg := a.fails("55000", "SELECT * FROM pair"); !strings.Contains(msg, "create it again") {
+	if msg := a.fails("55000", "SELECT * FROM pair"); !strings.Contains(msg, "RESUME") {
 		t.Error(msg)
 	}
 	a.must("DROP MATERIALIZED VIEW pair")

@@ -1,0 +1,348 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/weirdb/weir/checkpoint/failover"
+	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/server"
+	"github.com/weirdb/weir/server/engine"
+)
+
+// panics makes operators of chosen jobs panic.
+type panics struct {
+	mu sync.Mutex
+	// left is how many calls of a job's operators are passed over before one panics; always: every one does.
+	left   map[flow.JobID]int
+	always map[flow.JobID]bool
+	hits   atomic.Int64
+}
+
+func newPanics() *panics { return &panics{left: map[flow.JobID]int{}, always: map[flow.JobID]bool{}} }
+
+func (p *panics) tune(c *server.Config) {
+	tune := c.Tune
+	c.Tune = func(e *engine.Config) {
+		if tune != nil {
+			tune(e)
+		}
+		e.Fault = p.call
+	}
+}
+
+func (p *panics) call(job flow.JobID, _ flow.ActorID, operator string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n, ok := p.left[job]
+	switch {
+	case p.always[job]:
+	case !ok:
+		return
+	case n > 0:
+		p.left[job] = n - 1
+		return
+	}
+	delete(p.left, job)
+	p.hits.Add(1)
+	panic("injected into " + operator)
+}
+
+func (p *panics) arm(job flow.JobID, after int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left[job] = after
+}
+
+func (p *panics) setAlways(job flow.JobID, on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.always[job] = on
+}
+
+// inc gives the server's incarnation for a moment.
+func (n *node) inc(t testing.TB) *engine.Incarnation {
+	t.Helper()
+	inc, release, err := n.srv.Engine().Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	return inc
+}
+
+func jobID(t testing.TB, n *node, name string) flow.JobID {
+	t.Helper()
+	r := n.inc(t).Catalog().Relation("public", name)
+	if r == nil {
+		t.Fatalf("no relation %s", name)
+	}
+	return flow.JobID(r.ID)
+}
+
+// actors lists the ids of a job's actors.
+func actors(t testing.TB, n *node, name string) []flow.ActorID {
+	t.Helper()
+	id := jobID(t, n, name)
+	var out []flow.ActorID
+	for _, a := range n.inc(t).Actors() {
+		if a.Job == id {
+			out = append(out, a.ID)
+		}
+	}
+	return out
+}
+
+func status(t testing.TB, n *node, name string) failover.Status {
+	t.Helper()
+	id := jobID(t, n, name)
+	for _, s := range n.inc(t).Jobs() {
+		if flow.JobID(s.ID) == id {
+			return s.Status
+		}
+	}
+	t.Fatalf("no job %s", name)
+	return failover.Status{}
+}
+
+// TestRegionRestart: when a view fails, it and what is over it are started again, and nothing else is touched:
+// the actors of other jobs, open transactions, snapshots of other views. Nothing is lost or counted twice.
+func TestRegionRestart(t *testing.T) {
+	p := newPanics()
+	f := newFaulty()
+	f.give(50)
+	n := mustOpenTuned(t, vfs.NewMem(), f, p.tune)
+	a, b, r := dial(t, n), dial(t, n), dial(t, n)
+	a.must("CREATE TABLE t (id int8 PRIMARY KEY, v int8)")
+	a.must("CREATE SOURCE src (n int8) WITH (connector = 'faulty')")
+	a.must("CREATE MATERIALIZED VIEW low AS SELECT id, v FROM t WHERE v % 2 = 0")
+	a.must("CREATE MATERIALIZED VIEW over AS SELECT count(*) AS n, sum(v) AS total FROM low")
+	a.must("CREATE MATERIALIZED VIEW pair AS SELECT low.id, src.n FROM low JOIN src ON low.id = src.n")
+	a.must("CREATE MATERIALIZED VIEW other AS SELECT count(*) AS n, sum(v) AS total FROM t")
+	a.must("CREATE SINK s AS SELECT id, v FROM low WITH (connector = 'faulty')")
+	id, rows := 0, 50
+	check := func() {
+		t.Helper()
+		a.want("SELECT n, total FROM other", fmt.Sprintf("%d|%d", id, id*(id+1)/2))
+		a.want("SELECT * FROM over EXCEPT SELECT count(*), sum(v) FROM t WHERE v % 2 = 0")
+		a.want("SELECT n FROM over", fmt.Sprint(id/2))
+		a.want("SELECT count(*) FROM low", fmt.Sprint(id/2))
+		a.await("SELECT count(*) FROM pair", fmt.Sprint(min(id, rows-1)/2))
+	}
+	insert := func(k int) {
+		t.Helper()
+		for range k {
+			id++
+			a.must(fmt.Sprintf("INSERT INTO t VALUES (%d, %d)", id, id))
+		}
+	}
+	insert(10)
+	check()
+	b.must("BEGIN")
+	b.must("INSERT INTO t VALUES (-1, -1)")
+	r.must("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	r.want("SELECT n FROM over", "5")
+	untouched := map[string][]flow.ActorID{}
+	for _, name := range []string{"t", "src", "other"} {
+		untouched[name] = actors(t, n, name)
+	}
+	before := actors(t, n, "over")
+	for round, job := range []string{"low", "over", "low", "pair", "s"} {
+		restarts := n.srv.Engine().Stats().Restarts
+		p.arm(jobID(t, n, job), round%3)
+		for n.srv.Engine().Stats().Restarts == restarts {
+			insert(1)
+			a.want("SELECT n FROM other", fmt.Sprint(id))
+		}
+		check()
+		if s := status(t, n, job); s.State != failover.StateRunning || s.Err == nil || s.Attempts == 0 {
+			t.Errorf("%s: %+v", job, s)
+		}
+	}
+	for name, ids := range untouched {
+		if now := actors(t, n, name); !reflect.DeepEqual(now, ids) {
+			t.Errorf("actors of %s: %v, before %v", name, now, ids)
+		}
+	}
+	if now := actors(t, n, "over"); len(now) != len(before) || now[0] <= before[0] {
+		t.Errorf("actors of over: %v, before %v", now, before)
+	}
+	r.want("SELECT n FROM over", "5")
+	r.must("COMMIT")
+	b.must("COMMIT")
+	a.want("SELECT n FROM other", fmt.Sprint(id+1))
+	a.must("DELETE FROM t WHERE id = -1")
+	if n := n.srv.Engine().Stats().Recoveries; n != 0 {
+		t.Errorf("%d recoveries", n)
+	}
+
+	// The source itself: what it had delivered is not gone meanwhile.
+	restarts := n.srv.Engine().Stats().Restarts
+	p.arm(jobID(t, n, "src"), 0)
+	f.give(60)
+	rows = 60
+	for n.srv.Engine().Stats().Restarts == restarts {
+		if got := a.get("SELECT count(*) FROM src"); got[0] < "50" {
+			t.Fatalf("%s rows of the source, there were 50", got)
+		}
+	}
+	a.await("SELECT count(*) FROM src", "60")
+	check()
+}
+
+// soak is how long tests of random failures run: some seconds, or what WEIR_SOAK_MINUTES says, ten if WEIR_SOAK is set.
+func soak(t *testing.T, short time.Duration) time.Duration {
+	if testing.Short() {
+		return short / 3
+	}
+	if os.Getenv("WEIR_SOAK") != "" {
+		return 10 * time.Minute
+	}
+	return short
+}
+
+// TestRandomPanics: operators of all jobs panic at random, several times a second, while clients write and read. Every
+// view is its query in the end, reads of a view never go back, and views that have not failed answer all the time.
+func TestRandomPanics(t *testing.T) {
+	p := newPanics()
+	n, err := openTuned(vfs.NewMem(), 2, func(c *server.Config) {
+		c.RestartAttempts, c.RestartDelayMax = -1, 100*time.Millisecond
+		p.tune(c)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.close(); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+	})
+	a := dial(t, n)
+	for _, sql := range []string{
+		"CREATE TABLE acct (id int8 PRIMARY KEY, grp int8, val int8)",
+		"CREATE TABLE grp (id int8 PRIMARY KEY, name text)",
+		"CREATE TABLE hist (w int8, n int8)",
+		"INSERT INTO grp SELECT i, 'g' || i FROM generate_series(0, 4) AS g(i)",
+		"CREATE SOURCE bid WITH (connector = 'nexmark', table = 'bid', events = '30000', rate = '1000', seed = '7')",
+		"CREATE SOURCE auction WITH (connector = 'nexmark', table = 'auction', events = '30000', rate = '1000', seed = '7')",
+	} {
+		a.must(sql)
+	}
+	for _, v := range viewOrder {
+		a.must("CREATE MATERIALIZED VIEW " + v + " AS " + views[v])
+	}
+	a.must("CREATE TABLE calm_t (id int8 PRIMARY KEY)")
+	a.must("CREATE MATERIALIZED VIEW calm AS SELECT count(*) AS n FROM calm_t")
+	a.must("CREATE MATERIALIZED VIEW hist_n AS SELECT count(*) AS n FROM hist")
+	calm := actors(t, n, "calm")
+	failing := append([]string{"bid", "hist_n"}, viewOrder...)
+
+	ctx, cancel := context.WithTimeout(t.Context(), soak(t, 6*time.Second))
+	defer cancel()
+	var wg sync.WaitGroup
+	var slowest atomic.Int64
+	run := func(f func(c *client, i int)) {
+		c := dial(t, n)
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil && !t.Failed(); i++ {
+				f(c, i)
+			}
+		})
+	}
+	exec := func(c *client, sql string) {
+		if _, err := c.Exec(context.Background(), sql); err != nil {
+			var e *pgconn.PgError
+			if !errors.As(err, &e) || e.Code != "40001" {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+	}
+	for w := range 2 {
+		rng := rand.New(rand.NewSource(int64(w)))
+		run(func(c *client, i int) {
+			id := rng.Intn(60)*2 + w
+			switch rng.Intn(4) {
+			case 0:
+				exec(c, fmt.Sprintf("DELETE FROM acct WHERE id = %d", id))
+			default:
+				exec(c, fmt.Sprintf("DELETE FROM acct WHERE id = %d; INSERT INTO acct VALUES (%d, %d, %d)", id, id, rng.Intn(7), rng.Intn(100)))
+			}
+			exec(c, fmt.Sprintf("INSERT INTO hist VALUES (%d, %d)", w, i))
+			n.clock.advance(time.Millisecond)
+		})
+	}
+	run(func(c *client, i int) {
+		exec(c, fmt.Sprintf("INSERT INTO calm_t VALUES (%d)", i))
+		start := time.Now()
+		if got := c.get("SELECT n FROM calm"); got[0] != fmt.Sprint(i+1) {
+			t.Errorf("calm has %v, want %d", got, i+1)
+		}
+		slowest.Store(max(slowest.Load(), int64(time.Since(start))))
+	})
+	last := 0
+	run(func(c *client, _ int) {
+		var now int
+		if _, err := fmt.Sscan(c.get("SELECT n FROM hist_n")[0], &now); err != nil || now < last {
+			t.Errorf("%d rows after %d: %v", now, last, err)
+		}
+		last = now
+	})
+	sources := 0
+	run(func(c *client, _ int) {
+		var now int
+		if _, err := fmt.Sscan(c.get("SELECT coalesce(sum(n), 0) FROM v_bid")[0], &now); err != nil || now < sources {
+			t.Errorf("%d bids after %d: %v", now, sources, err)
+		}
+		sources = now
+	})
+	rng := rand.New(rand.NewSource(1))
+	var ids []flow.JobID
+	for _, v := range failing {
+		ids = append(ids, jobID(t, n, v))
+	}
+	pause := time.NewTicker(100 * time.Millisecond)
+	defer pause.Stop()
+	for ctx.Err() == nil && !t.Failed() {
+		p.arm(ids[rng.Intn(len(ids))], rng.Intn(50))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+	}
+	wg.Wait()
+	p.mu.Lock()
+	clear(p.left)
+	p.mu.Unlock()
+	if now := actors(t, n, "calm"); !slices.Equal(now, calm) {
+		t.Errorf("actors of calm: %v, before %v", now, calm)
+	}
+	for _, v := range viewOrder {
+		want := a.get(views[v])
+		for try := 0; ; try++ {
+			got := a.get("SELECT * FROM " + v)
+			if reflect.DeepEqual(got, want) {
+				break
+			}
+			if want = a.get(views[v]); try > 50 {
+				t.Fatalf("%s: %v, want %v", v, got, want)
+			}
+		}
+	}
+	st := n.srv.Engine().Stats()
+	t.Logf("%d panics, %d regions restarted, %d recoveries, slowest read of calm %v", p.hits.Load(), st.Restarts, st.Recoveries, time.Duration(slowest.Load()))
+	if st.Recoveries > 0 || st.Restarts == 0 {
+		t.Errorf("%d recoveries, %d restarts of regions", st.Recoveries, st.Restarts)
+	}
+}
