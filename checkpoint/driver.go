@@ -110,7 +110,7 @@ type Driver struct {
 	demanded, ckptDemanded Epoch
 	savepoint              bool
 	mutations              []Mutate
-	lost                   []Lost
+	lost                   []lostCall
 	// dead are all actors that were lost: a mutation that adds one of them comes too late.
 	dead            map[ActorID]bool
 	lastMutation    uint64
@@ -130,6 +130,13 @@ type Driver struct {
 	commit sync.WaitGroup
 	// fuse: after so many steps and actions the coordinator dies; 0: never.
 	fuse atomic.Int64
+}
+
+// lostCall is a Lost that has not been worked off.
+type lostCall struct {
+	Lost
+	// answered: there was a Gone for it.
+	answered bool
 }
 
 // Marks are the three marks of the protocol at one moment.
@@ -309,8 +316,9 @@ func (l *life) run(ctx context.Context) {
 	d := l.d
 	d.own, d.refused = nil, nil
 	if len(d.queue) > 0 {
-		if _, ok := d.queue[0].(Hold); ok {
-			// It is counted, and so among those that follow.
+		switch d.queue[0].(type) {
+		case Hold, Lost:
+			// It is remembered, and comes again from there.
 			d.pop()
 		}
 	}
@@ -384,7 +392,7 @@ func (d *Driver) count(m Message) Message {
 		}
 		return m
 	case Lost:
-		d.lost = append(d.lost, m)
+		d.lost = append(d.lost, lostCall{Lost: m})
 		for _, a := range m.Actors {
 			d.dead[a] = true
 		}
@@ -424,15 +432,20 @@ func (l *life) step(ctx context.Context, m Message) {
 		d.violation(err)
 		return
 	}
+	refused := false
 	for _, a := range actions {
 		if s, ok := a.(Send); ok {
 			if _, ok := s.Message.(RetryLater); ok {
+				refused = true
 				d.refuse(m)
 				continue
 			}
 		}
 		l.burn()
 		l.act(ctx, a)
+	}
+	if m, ok := m.(Lost); ok && !refused {
+		d.lost = slices.DeleteFunc(d.lost, func(c lostCall) bool { return c.answered && slices.Equal(c.Actors, m.Actors) })
 	}
 	if l.resumed {
 		l.resumed = false
@@ -458,7 +471,7 @@ func (l *life) resume() {
 		d.saved(core.Durable())
 	}
 	for _, m := range d.lost {
-		d.own = append(d.own, m)
+		d.own = append(d.own, m.Lost)
 	}
 	for _, m := range d.mutations {
 		d.own = append(d.own, m)
@@ -500,10 +513,15 @@ func (l *life) act(ctx context.Context, a Action) {
 			ev.CommitFailed(a.Epoch, a.Err)
 		}
 	case Gone:
-		if ev.Gone != nil {
-			ev.Gone(a.Actors, a.Completed, a.Saved)
+		for i := range d.lost {
+			if l := &d.lost[i]; !l.answered && slices.Equal(l.Actors, a.Actors) {
+				l.answered = true
+				if ev.Gone != nil {
+					ev.Gone(a.Actors, a.Completed, a.Saved)
+				}
+				break
+			}
 		}
-		d.lost = slices.DeleteFunc(d.lost, func(m Lost) bool { return slices.Equal(m.Actors, a.Actors) })
 	case Held:
 		// A new coordinator answers all holds again.
 		if d.heldOwed > 0 {
