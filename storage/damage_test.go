@@ -114,8 +114,29 @@ func (w *damager) check(what string, fs vfs.FS, cfg Config) opened {
 	return fellBack
 }
 
-// compare reads everything in a store and says how it differs from what it should be.
+// compare reads everything in a store, and its log, and says how it differs from what it should be.
 func (w *damager) compare(s *Store) error {
+	if err := w.compareState(s); err != nil {
+		return err
+	}
+	info := s.Checkpoint()
+	next := info.LogPos + 1
+	if err := s.Log().Replay(info.LogPos, func(pos LogPos, rec []byte) error {
+		if pos != next || string(rec) != w.submitted[pos-1] {
+			return fmt.Errorf("record %d is replayed as record %d, %q", next, pos, rec)
+		}
+		next++
+		return nil
+	}); err != nil {
+		return err
+	}
+	if int(next)-1 < w.durable {
+		return fmt.Errorf("the log ends at %d, acknowledged was %d", next-1, w.durable)
+	}
+	return nil
+}
+
+func (w *damager) compareState(s *Store) error {
 	info := s.Checkpoint()
 	i := slices.IndexFunc(w.commits, func(r commitRecord) bool { return r.epoch == info.Epoch })
 	if i < 0 {
@@ -158,19 +179,6 @@ func (w *damager) compare(s *Store) error {
 		if !slices.Equal(got, rows.sorted(nil, nil, false)) {
 			return fmt.Errorf("state %d at %d:\n got %v\nwant %v", id, info.Epoch, got, rows.sorted(nil, nil, false))
 		}
-	}
-	next := info.LogPos + 1
-	if err := s.Log().Replay(info.LogPos, func(pos LogPos, rec []byte) error {
-		if pos != next || string(rec) != w.submitted[pos-1] {
-			return fmt.Errorf("record %d is replayed as record %d, %q", next, pos, rec)
-		}
-		next++
-		return nil
-	}); err != nil {
-		return err
-	}
-	if int(next)-1 < w.durable {
-		return fmt.Errorf("the log ends at %d, acknowledged was %d", next-1, w.durable)
 	}
 	return nil
 }

@@ -85,6 +85,23 @@ func checkFormat(fs vfs.FS, dir string) error {
 		return fmt.Errorf("data directory %s: %w", dir, err)
 	}
 	defer f.Close()
+	return readFormat(f, dir)
+}
+
+// knownFormat refuses a directory whose format is not the one that this code knows.
+func knownFormat(fs vfs.FS, dir string) error {
+	f, err := fs.Open(fs.PathJoin(dir, formatFile))
+	if oserror.IsNotExist(err) {
+		return damaged(dir, "there is no file %s: this is not a directory of Weir's", formatFile)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return readFormat(f, dir)
+}
+
+func readFormat(f io.Reader, dir string) error {
 	b, err := io.ReadAll(io.LimitReader(f, 1024))
 	if err != nil {
 		return fmt.Errorf("data directory %s: %s: %w", dir, formatFile, err)

@@ -210,7 +210,7 @@ func TestLogDamageIsAnError(t *testing.T) {
 		mustSubmit(t, l, true, fmt.Sprintf("record %d", i))
 	}
 	l.close()
-	firsts, err := listSegments(fs, "log")
+	firsts, err := listSegments(fs, "log", true)
 	if err != nil || len(firsts) < 3 {
 		t.Fatal(firsts, err)
 	}

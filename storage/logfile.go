@@ -206,8 +206,8 @@ func scanSegment(data []byte, limit LogPos, fn func(block) error) (next LogPos, 
 func segName(first LogPos) string { return fmt.Sprintf("%020d%s", uint64(first), segSuffix) }
 
 // listSegments gives the first positions of the segments in dir, sorted, and removes segments that
-// a crash has kept from being finished.
-func listSegments(fs vfs.FS, dir string) ([]LogPos, error) {
+// a crash has kept from being finished, unless readOnly.
+func listSegments(fs vfs.FS, dir string, readOnly bool) ([]LogPos, error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func listSegments(fs vfs.FS, dir string) ([]LogPos, error) {
 	for _, n := range names {
 		num, ok := strings.CutSuffix(n, segSuffix)
 		if !ok {
-			if strings.HasSuffix(n, segSuffix+tmpSuffix) {
+			if !readOnly && strings.HasSuffix(n, segSuffix+tmpSuffix) {
 				if err := fs.Remove(fs.PathJoin(dir, n)); err != nil {
 					return nil, err
 				}

@@ -11,7 +11,7 @@ import (
 
 // recover finds the end of the log.
 func (l *Log) recover() error {
-	firsts, err := listSegments(l.cfg.fs, l.cfg.dir)
+	firsts, err := listSegments(l.cfg.fs, l.cfg.dir, false)
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}

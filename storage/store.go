@@ -130,6 +130,9 @@ type Store struct {
 	fallback *Fallback
 	restored string
 
+	// readOnly: nothing may be written, see Check.
+	readOnly bool
+
 	// suspectMu guards suspects, the files that could not be read.
 	suspectMu sync.Mutex
 	suspects  []string

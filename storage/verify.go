@@ -286,6 +286,9 @@ func (s *Store) suspect(path string, cause error) {
 	}
 	s.suspects = append(s.suspects, name)
 	s.cfg.Logger.Error("storage: a file is damaged", "file", path, "error", cause)
+	if s.readOnly {
+		return
+	}
 	err := writeFileAtomic(s.cfg.FS, s.cfg.Dir, suspectFile, []byte(strings.Join(s.suspects, "\n")+"\n"))
 	if err != nil {
 		s.cfg.Logger.Error("storage: noting a damaged file", "file", path, "error", err)

@@ -20,7 +20,7 @@ func main() {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), benchCommand())
+	root.AddCommand(serveCommand(), benchCommand(), restoreCommand(), checkCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "weir:", err)
 		os.Exit(1)

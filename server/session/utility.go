@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -484,7 +485,7 @@ func (s *session) discard(t *tx, st *ast.Discard) (pgwire.Result, error) {
 	return pgwire.Result{Tag: "DISCARD " + what}, nil
 }
 
-// simple runs CHECKPOINT, FLUSH, WAIT and REFRESH MATERIALIZED VIEW.
+// simple runs CHECKPOINT, FLUSH, WAIT, BACKUP and REFRESH MATERIALIZED VIEW.
 func (s *session) simple(ctx context.Context, t *tx, st *ast.Simple) (pgwire.Result, error) {
 	tag := strings.ToUpper(st.What)
 	var err error
@@ -493,6 +494,15 @@ func (s *session) simple(ctx context.Context, t *tx, st *ast.Simple) (pgwire.Res
 		err = t.inc.RT.WaitDurable(ctx, t.inc.RT.Open())
 	case "flush", "wait":
 		err = t.inc.RT.Wait(ctx, t.inc.RT.Written())
+	case "backup":
+		switch {
+		case t.explicit:
+			return pgwire.Result{}, sqlerr.New(sqlerr.ActiveSQLTransaction, st.Pos, "BACKUP cannot run inside a transaction block")
+		case !filepath.IsAbs(st.Text):
+			return pgwire.Result{}, sqlerr.New(sqlerr.InvalidName, st.Pos, "relative path not allowed for BACKUP to a directory").
+				WithHint("The directory is one of the server's machine.")
+		}
+		_, err = t.inc.Backup(ctx, filepath.Clean(st.Text))
 	case "refresh":
 		tag = "REFRESH MATERIALIZED VIEW"
 		d := &definer{s: s, t: t, cat: t.inc.Catalog()}

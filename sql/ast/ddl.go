@@ -261,11 +261,12 @@ type (
 		What string
 		Pos  int
 	}
-	// Simple is a statement without arguments that matter: "checkpoint", "flush", "wait", and
-	// "refresh" (with Name).
+	// Simple is a statement without arguments that matter: "checkpoint", "flush", "wait",
+	// "refresh" (with Name) and "backup" (with Text, the directory).
 	Simple struct {
 		What string
 		Name *Name
+		Text string
 		Pos  int
 	}
 	// Comment is COMMENT ON kind name IS text (nil: IS NULL).

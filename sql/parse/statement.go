@@ -76,6 +76,11 @@ func (p *parser) statement() ast.Statement {
 	case "checkpoint", "flush", "wait":
 		p.next()
 		return &ast.Simple{What: t.Text, Pos: t.Pos}
+	case "backup":
+		p.next()
+		p.acceptWord("database")
+		p.expectWord("to")
+		return &ast.Simple{What: "backup", Text: p.stringLit(), Pos: t.Pos}
 	case "refresh":
 		p.next()
 		p.expectWord("materialized", "view")

@@ -115,6 +115,7 @@ const (
 	CannotConnectNow             Code = "57P03"
 	IOError                      Code = "58030"
 	UndefinedFile                Code = "58P01"
+	DuplicateFile                Code = "58P02"
 	InternalError                Code = "XX000"
 	DataCorrupted                Code = "XX001"
 )
