@@ -18,6 +18,10 @@ import (
 //  2. The inbox of a table has no bound of its own, since it is filled by the log's goroutine, which must
 //     not wait. So writers wait, before they submit to the log, while too many rows are in it.
 //
+//  3. Writers also wait while the oldest epoch that is not complete is older than maxLag. What has been
+//     acknowledged and is in no checkpoint has to be done again after a crash, so this bounds the time of a
+//     recovery, as it bounds how long a read may have to wait.
+//
 // Nobody waits for ever: a checkpoint that was demanded when the wait began ends it, whatever the counters
 // say, so that one that is wrong costs speed and nothing else. A checkpoint that cannot be written, because
 // the disk is full, does hold up the input until there is room.
@@ -28,7 +32,15 @@ const (
 	// backlogRows and backlogChunks bound what waits in the inbox of a table before its writers wait.
 	backlogRows   = 1 << 17
 	backlogChunks = 1 << 12
+	// maxLag is how far the dataflow may be behind before writers wait.
+	maxLag = time.Second
 )
+
+// injection is when the barrier of an epoch was injected.
+type injection struct {
+	epoch storage.Epoch
+	at    time.Time
+}
 
 // pressure is what Runtime knows of memory.
 type pressure struct {
@@ -84,7 +96,7 @@ func (r *Runtime) room() bool {
 func (r *Runtime) Admit(ctx context.Context, jobs []JobID) error {
 	waited := false
 	for {
-		ok := r.room()
+		ok := r.room() && !r.lags()
 		for _, j := range jobs {
 			ok = ok && !r.backlogged(j)
 		}
@@ -106,6 +118,24 @@ func (r *Runtime) Admit(ctx context.Context, jobs []JobID) error {
 			return checkpoint.ErrStopped
 		}
 	}
+}
+
+// lags tells whether an epoch has been on its way for too long.
+func (r *Runtime) lags() bool {
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	return len(r.onWay) > 0 && r.cfg.Clock.Now().Sub(r.onWay[0].at) > maxLag
+}
+
+// arrived notes that all epochs up to e are complete.
+func (r *Runtime) arrived(e storage.Epoch) {
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	n := 0
+	for n < len(r.onWay) && r.onWay[n].epoch <= e {
+		n++
+	}
+	r.onWay = append(r.onWay[:0], r.onWay[n:]...)
 }
 
 // backlogged tells whether too much waits in the inbox of a table.

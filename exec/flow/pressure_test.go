@@ -15,12 +15,16 @@ import (
 // pressed is a runtime with the table, whose operators may have so much memory, and which makes a checkpoint
 // only when it is asked for.
 func pressed(t *testing.T, memory int64) *world {
+	return pressedWithClock(t, memory, checkpoint.SystemClock{})
+}
+
+func pressedWithClock(t *testing.T, memory int64, clock checkpoint.Clock) *world {
 	store, err := storage.Open(storage.Config{Dir: "db", FS: storage.MemFS()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{
-		Store: store, Logger: slog.New(slog.DiscardHandler),
+		Store: store, Logger: slog.New(slog.DiscardHandler), Clock: clock,
 		Checkpoint: checkpoint.Config{BarrierInterval: time.Millisecond, CheckpointInterval: time.Hour},
 		Failed:     func(f Failure) { t.Errorf("failure %+v", f) },
 	}
@@ -81,5 +85,39 @@ func TestMemoryDemandsCheckpoints(t *testing.T) {
 	w.must(w.rt.WaitDurable(context.Background(), w.rt.Open()))
 	if n := w.store.Unwritten(); n != 0 {
 		t.Errorf("%d bytes left", n)
+	}
+}
+
+// A writer waits while an epoch takes very long: what it would write had to be done again after a crash.
+func TestWriterWaitsForEpoch(t *testing.T) {
+	clock := newFakeClock()
+	w := pressedWithClock(t, 0, clock)
+	block := make(chan struct{})
+	w.deploy(hookedJob(7, 1, func(int) (*Node, error) {
+		return &Node{Op: &hooked{chunk: func(context.Context) error { <-block; return nil }}, Name: "slow", In: []*Node{{}}}, nil
+	}))
+	w.write(insert(1))
+	e := w.rt.Open()
+	w.rt.RequestBarrier()
+	for w.rt.Open() == e {
+		runtime.Gosched()
+	}
+	w.must(w.rt.Admit(context.Background(), []JobID{tableID}))
+	clock.advance(maxLag + 1)
+	admitted := make(chan error, 1)
+	go func() { admitted <- w.rt.Admit(context.Background(), []JobID{tableID}) }()
+	for w.rt.Waits() < 1 {
+		runtime.Gosched()
+	}
+	close(block)
+	for {
+		select {
+		case err := <-admitted:
+			w.must(err)
+			return
+		default:
+			clock.advance(pressurePoll)
+			runtime.Gosched()
+		}
 	}
 }

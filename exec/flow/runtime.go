@@ -196,6 +196,8 @@ type Runtime struct {
 	// saves and logAt are what checkpoints that are not committed yet must contain, oldest first.
 	saves []epochSave
 	logAt []epochLog
+	// onWay are the epochs that are injected and not complete, oldest first.
+	onWay []injection
 
 	pressure pressure
 
@@ -437,6 +439,7 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 		r.logAt = append(r.logAt, epochLog{epoch, r.logPos})
 	}
 	r.open = epoch + 1
+	r.onWay = append(r.onWay, injection{epoch, r.cfg.Clock.Now()})
 	if m != nil {
 		m.injected <- epoch
 	}

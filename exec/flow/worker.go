@@ -148,6 +148,7 @@ func (r *Runtime) coordinatorEvents(ev checkpoint.Events) checkpoint.Events {
 	completed := ev.Completed
 	ev.Completed = func(e checkpoint.Epoch) {
 		r.cfg.Store.SetCompleted(storage.Epoch(e))
+		r.arrived(storage.Epoch(e))
 		if completed != nil {
 			completed(e)
 		}

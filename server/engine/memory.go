@@ -31,8 +31,9 @@ func shareMemory(limit int64) memoryShares {
 	return memoryShares{
 		cache:    clamp(limit/16, 4*mib, 256*mib),
 		memTable: clamp(limit/64, 1*mib, 32*mib),
-		// Unfolded state is kept in memory, at most four times this, if it is read.
-		tail:      clamp(limit/32, 2*mib, 128*mib),
+		// Unfolded state is kept in memory, at most four times this, if it is read, and has to be read first
+		// by a recovery that replays the log.
+		tail:      clamp(limit/32, 2*mib, 64*mib),
 		operators: max(limit/4, 8*mib),
 		query:     max(limit/4, 8*mib),
 		queries:   max(limit/4+limit/8, 12*mib),
