@@ -201,6 +201,9 @@ type Runtime struct {
 
 	pressure pressure
 
+	// aligned is what the gates had to do for their barriers.
+	aligned alignments
+
 	failOnce sync.Once
 	stopped  atomic.Bool
 }

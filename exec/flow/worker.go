@@ -259,6 +259,7 @@ func (a *actor) report(b exec.Barrier) {
 		}
 		m.Inputs, m.Outputs = a.positions()
 	}
+	a.rt.aligned.add(b.Epoch, a.id, a.gate.ch.Stats())
 	a.passed.Store(uint64(b.Epoch))
 	a.rt.worker.passed(m)
 }
