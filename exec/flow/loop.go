@@ -66,9 +66,6 @@ type RoundEnder interface {
 // loopMark ends a round inside of a loop, or with round 0 an iteration.
 type loopMark struct{ round int }
 
-// loopMemory bounds the bytes of the feedback in front of a head, and of its log, that stay in memory.
-const loopMemory = 8 << 20
-
 // looped is an actor's part of a loop.
 type looped struct {
 	// Of a head: disp sends into the loop, back is what comes back, tails the number of tails.
@@ -122,7 +119,7 @@ func (r *Runtime) connectLoops(d *deployed) error {
 		var heads []*feedback
 		for _, h := range d.actors[k] {
 			h.loop.tails = len(tails)
-			h.loop.back = newFeedback(r.newSpill(h, "feedback"))
+			h.loop.back = newFeedback(r.cfg.LoopMemory, r.newSpill(h, "feedback"))
 			heads = append(heads, h.loop.back)
 		}
 		for i, t := range tails {
@@ -144,8 +141,8 @@ type feedback struct {
 	closed bool
 }
 
-func newFeedback(s *loopSpill) *feedback {
-	return &feedback{ch: loop.NewChannel(loopMemory, s), spill: s, wake: make(chan struct{}, 1)}
+func newFeedback(memory int, s *loopSpill) *feedback {
+	return &feedback{ch: loop.NewChannel(memory, s), spill: s, wake: make(chan struct{}, 1)}
 }
 
 func (f *feedback) push(m loop.Message) error {

@@ -39,7 +39,7 @@ func (a *actor) runLoopHead() error {
 	}()
 	m, err := loop.NewHead(loop.Config{
 		Heads: a.frag.Parallel, Tails: a.loop.tails, Phases: op.Phases(), MaxRounds: a.frag.Loop.MaxRounds,
-		Budget: loopMemory, Spill: spill,
+		Budget: a.rt.cfg.LoopMemory, Spill: spill,
 	})
 	if err != nil {
 		return err

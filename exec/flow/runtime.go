@@ -133,6 +133,9 @@ type Config struct {
 	// EarlyMemory bounds the bytes that an actor keeps in memory of what arrives early, and SpillLimit what
 	// it keeps on disk; beyond both its producers wait. 0 means 8 MiB and 256 MiB.
 	EarlyMemory, SpillLimit int64
+	// LoopMemory bounds the bytes of the feedback in front of the head of a loop, and of its log, that are kept in memory; what
+	// is more is on disk, without a limit. 0 means 8 MiB.
+	LoopMemory int
 	// MemoryBudget is what one operator's cache may use, in bytes; 0 = no bound.
 	MemoryBudget int64
 	// Memory is what the operators share; see NewMemory. Nil = no bound.
@@ -252,6 +255,9 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	}
 	if cfg.Generation == 0 {
 		cfg.Generation = 1
+	}
+	if cfg.LoopMemory == 0 {
+		cfg.LoopMemory = 8 << 20
 	}
 	if cfg.EarlyMemory == 0 {
 		cfg.EarlyMemory = 8 << 20

@@ -45,6 +45,8 @@ type Config struct {
 	Failover failover.Config
 	// Fault is for tests: see flow.Config.
 	Fault func(job flow.JobID, actor flow.ActorID, operator string)
+	// LoopMemory is flow.Config's.
+	LoopMemory int
 	// Alignment is what the dataflow does with producers that are ahead by a barrier.
 	Alignment flow.Alignment
 	// MemoryLimit bounds the process, in bytes; 0 = no bound. The engine gives a part of it to the

@@ -157,6 +157,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint, Alignment: e.cfg.Alignment,
 		Memory: memory, LogPos: store.Checkpoint().LogPos,
 		Failover: i.failover, Fault: e.cfg.Fault,
+		LoopMemory: e.cfg.LoopMemory,
 		Failed: func(f flow.Failure) {
 			i.mu.Lock()
 			i.failed = f

@@ -120,6 +120,7 @@ var views = []struct{ name, query string }{
 	{"outer_joined", "SELECT g.grp, g.label, i.id FROM label g LEFT JOIN item i ON i.grp = g.grp AND i.val > 500"},
 	{"events", "SELECT kind, count(*) AS n, sum(v) AS total FROM feed GROUP BY kind"},
 	{"top_bids", "SELECT auction, count(*) AS n, max(price) AS hi FROM bid GROUP BY auction"},
+	{"reach", "WITH RECURSIVE r(x) AS (SELECT 0 UNION SELECT i.val % 40 FROM r JOIN item i ON i.grp = r.x AND i.val % 3 = 0) SELECT x FROM r"},
 	{"top3", "SELECT id, val FROM item ORDER BY val DESC, id LIMIT 3"},
 }
 

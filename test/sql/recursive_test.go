@@ -29,7 +29,7 @@ var recursiveViews = []struct{ name, query string }{
 
 // Recursive views over random graphs equal their queries after random changes in transactions of any size, on one
 // actor and on two, through restarts and crashes: with checkpoints that were taken in the middle of an iteration, whose
-// log is then replayed.
+// log is then replayed; and with feedback that is spilled.
 func TestRecursiveViewsEqualTheirQueries(t *testing.T) {
 	seeds, steps := 6, 25
 	if testing.Short() {
@@ -42,7 +42,7 @@ func TestRecursiveViewsEqualTheirQueries(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewSource(int64(seed)))
-			w := start(t, setup{parallelism: 1 + seed%2, chunk: 1 + r.Intn(5), checkpoint: time.Hour})
+			w := start(t, setup{parallelism: 1 + seed%2, chunk: 1 + r.Intn(5), checkpoint: time.Hour, loopMemory: []int{0, 1, 100}[seed%3]})
 			g := &graph{t: t, r: r, w: w}
 			g.exec("CREATE TABLE edge (a int, b int, w int)")
 			g.exec("CREATE TABLE start (x int)")

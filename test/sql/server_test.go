@@ -27,6 +27,8 @@ type setup struct {
 	checkpoint time.Duration
 	// recursion bounds the iterations of recursive views; 0: as usual.
 	recursion int
+	// loopMemory is how many bytes of a loop's feedback stay in memory; 0: as usual.
+	loopMemory int
 }
 
 // weir is a running server.
@@ -64,7 +66,7 @@ func (w *weir) open() {
 		MaxRecursion: w.setup.recursion, BarrierInterval: 20 * time.Millisecond, CheckpointInterval: w.setup.checkpoint, ShutdownGrace: 30 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tune: func(c *engine.Config) {
-			c.ChunkSize = w.setup.chunk
+			c.ChunkSize, c.LoopMemory = w.setup.chunk, w.setup.loopMemory
 			c.Storage.CacheBytes = 4 << 20
 			c.Storage.MemTableBytes = 1 << 20
 			if w.fs != nil {
