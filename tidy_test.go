@@ -35,6 +35,7 @@ var longFiles = map[string]string{}
 // sleepers may call time.Sleep.
 var sleepers = map[string]string{
 	"test/crash/crash_test.go": "kills a process at random moments: the passing of time is what it tests",
+	"test/crash/sink_test.go":  "as crash_test.go",
 	"pgwire/conn_test.go":      "sleeps inside a synctest bubble, whose clock does not take time",
 }
 

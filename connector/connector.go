@@ -52,6 +52,8 @@ type Config struct {
 	// Restored says that the object was created before, and that it is being set up again after a
 	// restart. Then nothing outside is looked at (a file may be missing for now): Open reports it.
 	Restored bool
+	// AppendOnly says of a sink that rows are only inserted.
+	AppendOnly bool
 	// Dir is the directory that relative paths start from; "" is the working directory.
 	Dir string
 	// Clock is the time for rate limits and for polling; nil is the wall clock.

@@ -172,6 +172,8 @@ type StreamOptions struct {
 	Parallelism int
 	// Sink: the rows go to a sink instead of being kept. NeedKey: the sink wants a key.
 	Sink, NeedKey bool
+	// Ordered: the sink has one writer, to whom the changes of a row come in order.
+	Ordered bool
 }
 
 // Stream plans a query that is kept up to date. ORDER BY without LIMIT has no meaning there and is
@@ -203,7 +205,7 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 		return nil, err
 	}
 	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism}
-	return physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Key: key})
+	return physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key})
 }
 
 // clock lists the stable functions whose value changes as time passes.

@@ -13,6 +13,7 @@ func New() *connector.Registry {
 	r := connector.NewRegistry()
 	r.AddSource("nexmark", nexmark.NewSource)
 	r.AddSource("file", file.NewSource)
+	r.AddSink("file", file.NewSink)
 	r.AddSink("blackhole", blackhole.NewSink)
 	return r
 }

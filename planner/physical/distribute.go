@@ -212,7 +212,9 @@ func (d *distributor) node(n plan.Node) plan.Node {
 		n.In = d.ordered(d.require(d.node(n.In), hash(n.InDist)))
 		n.Dist = n.In.Properties().Dist
 	case *plan.Sink:
-		n.In = d.node(n.In)
+		if n.In = d.node(n.In); n.Ordered {
+			n.In = d.ordered(d.require(n.In, single))
+		}
 		n.Dist = n.In.Properties().Dist
 	}
 	return n

@@ -13,6 +13,8 @@ import (
 type Terminal struct {
 	// Sink: the changes go to a sink; else they are materialized under Key.
 	Sink bool
+	// Ordered: the sink has one writer, to whom the changes of a row come in order.
+	Ordered bool
 	// Key is the stream key; nil for a sink that needs none.
 	Key []logical.ColID
 }
@@ -48,7 +50,7 @@ func Stream(c Config, n logical.Node, out []logical.ColID, names []string, end T
 	pr.HasKey, pr.Key = end.Key != nil, key
 	var root plan.Node
 	if end.Sink {
-		s := &plan.Sink{Props: *pr, In: x.node}
+		s := &plan.Sink{Props: *pr, In: x.node, Ordered: end.Ordered}
 		for i := range out {
 			s.Visible = append(s.Visible, i)
 		}

@@ -310,11 +310,13 @@ type (
 		InDist []int
 	}
 	// Sink ends a stream plan: the changes go to a sink; Visible lists the columns that it is
-	// shown (key columns that the user did not ask for are left out).
+	// shown (key columns that the user did not ask for are left out). Ordered: in one actor, and the old row of
+	// a key before the new one.
 	Sink struct {
 		Props
 		In      Node
 		Visible []int
+		Ordered bool
 	}
 )
 

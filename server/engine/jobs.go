@@ -99,7 +99,7 @@ func (i *Incarnation) tableJob(t *table.Table) *flow.Job {
 func connectorConfig(log *slog.Logger, r *catalog.Relation) connector.Config {
 	return connector.Config{
 		Options: options(r.Options), Columns: sourceColumns(r), Format: r.Format, Encode: r.Encode,
-		EncodeOptions: options(r.EncodeOptions), Restored: true, Logger: log,
+		EncodeOptions: options(r.EncodeOptions), Restored: true, Logger: log, AppendOnly: r.AppendOnly,
 	}
 }
 

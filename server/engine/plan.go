@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weirdb/weir/exec"
@@ -31,5 +32,9 @@ func (i *Incarnation) PlanStream(cat *catalog.Catalog, r *catalog.Relation) (*pl
 	if err != nil {
 		return nil, fmt.Errorf("query of %s: %w", r.Name, err)
 	}
-	return p.Stream(b, planner.StreamOptions{Parallelism: max(1, r.Parallelism), Sink: r.Kind == catalog.Sink})
+	o := planner.StreamOptions{Parallelism: max(1, r.Parallelism), Sink: r.Kind == catalog.Sink}
+	// What counts and forgets does not care; to all others the changes of a row must come in order.
+	o.Ordered = o.Sink && !slices.Contains(r.Options, catalog.Option{Name: "connector", Value: "blackhole"})
+	o.NeedKey = o.Ordered
+	return p.Stream(b, o)
 }

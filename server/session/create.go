@@ -562,12 +562,13 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	rel := d.newRelation(catalog.Sink, schema, name)
 	rel.Parallelism = d.t.inc.Parallelism()
 	d.describe(rel, text, b)
+	rel.Options = storedOptions(st.Options)
 	stream, err := d.planStream(rel)
 	if err != nil {
 		return atName(err, st.From)
 	}
-	rel.Options = storedOptions(st.Options)
-	cfg := connector.Config{Options: connectorOptions(st.Options)}
+	rel.AppendOnly = stream.AppendOnly
+	cfg := connector.Config{Options: connectorOptions(st.Options), AppendOnly: stream.AppendOnly}
 	if f := st.Format; f != nil {
 		rel.Format, rel.Encode, rel.EncodeOptions = f.Format, f.Encode, storedOptions(f.Options)
 		cfg.Format, cfg.Encode, cfg.FormatPos, cfg.EncodeOptions = f.Format, f.Encode, f.Pos, connectorOptions(f.Options)
