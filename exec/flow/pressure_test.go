@@ -104,6 +104,7 @@ func TestWriterWaitsForEpoch(t *testing.T) {
 	}
 	w.must(w.rt.Admit(context.Background(), []JobID{tableID}))
 	clock.advance(maxLag + 1)
+	w.must(w.rt.Admit(context.Background(), nil)) // a read
 	admitted := make(chan error, 1)
 	go func() { admitted <- w.rt.Admit(context.Background(), []JobID{tableID}) }()
 	for w.rt.Waits() < 1 {
