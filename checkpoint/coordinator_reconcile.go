@@ -325,18 +325,22 @@ func (s StateRef) orPending() any {
 	return s
 }
 
+// healAtOnce bounds the barriers that are sent again for one report; the next report gets the rest.
+const healAtOnce = 64
+
 // heal takes a report while RUNNING: each part of it stands for the message that may have been lost, and what
 // the worker does not know yet is sent again.
 func (c *Coordinator) heal(w *workerView, m WorkerReport, now time.Time) error {
-	if m.Txid > c.txid {
-		return nil
-	}
-	if m.Phase == WorkerIdle || m.Txid < c.txid {
+	if m.Txid != c.txid {
 		// Told before it had heard of the attempt; it has answered that one since.
 		return nil
 	}
-	if m.Phase == WorkerRestored {
+	switch m.Phase {
+	case WorkerRunning:
+	case WorkerRestored:
 		c.toWorker(w.id, StartProcessing{Term: c.term, Txid: c.txid, Checkpoint: c.target.Epoch})
+		return nil
+	default:
 		return nil
 	}
 	if m.Dirty && m.Started == c.core.injected {
@@ -349,7 +353,8 @@ func (c *Coordinator) heal(w *workerView, m WorkerReport, now time.Time) error {
 			return err
 		}
 	}
-	for e := m.Started + 1; e <= c.core.injected; e++ {
+	// A report that has been on its way for long asks for much that is known by now.
+	for e := m.Started + 1; e <= min(c.core.injected, m.Started+healAtOnce); e++ {
 		i := slices.IndexFunc(c.rounds, func(r coordRound) bool { return r.start.Epoch == e })
 		if i >= 0 {
 			c.toWorker(w.id, c.rounds[i].start)

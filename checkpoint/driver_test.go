@@ -111,8 +111,9 @@ func (m *hostMutation) message() Mutate {
 	return Mutate{Mutation: m, Add: m.add, Remove: m.remove}
 }
 
-// oneStore notes what is committed; the first commit fails.
+// oneStore notes what is committed; the first commit fails, and while it is held none comes to an end.
 type oneStore struct {
+	hold      sync.Mutex
 	mu        sync.Mutex
 	tries     int
 	committed []Epoch
@@ -120,6 +121,8 @@ type oneStore struct {
 }
 
 func (s *oneStore) Commit(_ context.Context, e Epoch, states []StateRef) error {
+	s.hold.Lock()
+	defer s.hold.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tries++; s.tries == 1 {
@@ -132,7 +135,7 @@ func (s *oneStore) Commit(_ context.Context, e Epoch, states []StateRef) error {
 	return nil
 }
 
-// fastClock lets timers fire at once, so that nothing is waited for.
+// fastClock lets short timers fire at once, so that nothing is waited for, and long ones never.
 type fastClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -156,28 +159,23 @@ func (c *fastClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 }
 
 // TestCoordinatorDiesAnywhere runs one story of everything that clients can ask for, once for each point at which the coordinator
-// can die in it. Nobody gets an error; each mutation takes effect once, each state is in one checkpoint, epochs complete and
+// can die in it: after so many steps, counted from the beginning of each chapter. Nobody gets an error; each mutation takes effect once, each state is in one checkpoint, epochs complete and
 // checkpoints become durable in order, and every question has one answer.
 func TestCoordinatorDiesAnywhere(t *testing.T) {
-	points := 0
-	// Timers fire at once and repeat what takes its time, so the story gets long; its beginning is denser.
-	for at := 1; ; at += 1 + at/100 {
-		died, err := dieAt(at)
-		if err != nil {
-			t.Fatalf("died at %d: %v", at, err)
+	for chapter := range 8 {
+		for at := 1; at <= 25; at++ {
+			died, err := dieAt(chapter, at)
+			if err != nil {
+				t.Fatalf("chapter %d, died at %d: %v", chapter, at, err)
+			}
+			if !died {
+				t.Errorf("chapter %d is over before step %d", chapter, at)
+			}
 		}
-		if !died {
-			break
-		}
-		points++
-	}
-	t.Logf("%d points", points)
-	if points < 100 {
-		t.Errorf("only %d points at which the coordinator can die", points)
 	}
 }
 
-func dieAt(at int) (died bool, err error) {
+func dieAt(chapter, at int) (died bool, err error) {
 	var mu sync.Mutex
 	var completed, durable []Epoch
 	var gone, held, deaths int
@@ -191,8 +189,11 @@ func dieAt(at int) (died bool, err error) {
 		f()
 	}
 	h.d = NewDriver(DriverConfig{
-		Coordinator: CoordinatorConfig{Config: Config{BarrierInterval: time.Hour, CheckpointInterval: time.Hour}, Workers: []WorkerID{"w"}, Keep: -1, LocalFailover: true},
-		Host:        h, Store: store, Clock: &fastClock{now: time.Unix(0, 0)},
+		Coordinator: CoordinatorConfig{
+			Config: Config{BarrierInterval: time.Hour, CheckpointInterval: time.Hour}, Workers: []WorkerID{"w"}, Keep: -1,
+			LocalFailover: true, Resend: time.Minute,
+		},
+		Host: h, Store: store, Clock: &fastClock{now: time.Unix(0, 0)},
 		Events: Events{
 			Completed: func(e Epoch) { locked(func() { completed = append(completed, e) }) },
 			Durable:   func(e Epoch) { locked(func() { durable = append(durable, e) }) },
@@ -203,7 +204,12 @@ func dieAt(at int) (died bool, err error) {
 		},
 	})
 	d := h.d
-	d.Kill(at)
+	begin := func(n int) {
+		if n == chapter {
+			d.Kill(at)
+		}
+	}
+	begin(0)
 	h.start()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -217,31 +223,72 @@ func dieAt(at int) (died bool, err error) {
 		if err := d.Wait(ctx, 1); err != nil {
 			return err
 		}
+		begin(1)
 		d.InputArrived()
 		if err := d.WaitDurable(ctx, 2); err != nil {
 			return err
 		}
+		begin(2)
 		d.Send((&hostMutation{name: "two", add: []ActorID{3}}).message())
 		h.mu.Lock()
 		h.slow[2] = true
 		h.mu.Unlock()
 		d.Send(CheckpointDemand{Epoch: d.Marks().Injected + 1})
 		d.Send((&hostMutation{name: "three", add: []ActorID{4}, remove: []ActorID{1}}).message())
+		begin(3)
 		d.Send(Hold{On: true})
 		d.Send(Lost{Actors: []ActorID{3}})
-		<-goneC
+		if err := heard(ctx, goneC); err != nil {
+			return err
+		}
+		begin(4)
 		h.letGo(2)
-		<-heldC
+		if err := heard(ctx, heldC); err != nil {
+			return err
+		}
+		begin(5)
 		if err := d.Wait(ctx, d.Marks().Injected+1); err != nil {
 			return err
 		}
 		d.Send(Hold{})
-		return d.WaitDurable(ctx, d.Marks().Injected+1)
+		if err := d.WaitDurable(ctx, d.Marks().Injected+1); err != nil {
+			return err
+		}
+		// Two checkpoints wait for the store when it happens.
+		store.hold.Lock()
+		e := d.Marks().Injected
+		for i := range 2 {
+			d.Send(CheckpointDemand{Epoch: e + Epoch(i) + 1})
+			if err := d.Wait(ctx, e+Epoch(i)+1); err != nil {
+				store.hold.Unlock()
+				return err
+			}
+		}
+		begin(6)
+		var err error
+		for i := range 10 {
+			err = errors.Join(err, d.Wait(ctx, e+Epoch(i)+3))
+		}
+		store.hold.Unlock()
+		if err != nil {
+			return err
+		}
+		begin(7)
+		for range 20 {
+			// As many steps as it takes.
+			if chapter < 7 {
+				break
+			}
+			if err := d.WaitDurable(ctx, d.Marks().Injected+1); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	err = story()
-	marks := d.Marks()
 	cancel()
 	<-run
+	marks := d.Marks()
 	err = errors.Join(err, violation, h.err)
 	if err != nil {
 		return false, err
@@ -273,4 +320,13 @@ func dieAt(at int) (died bool, err error) {
 		}
 	}
 	return deaths > 0, nil
+}
+
+func heard(ctx context.Context, c chan struct{}) error {
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -38,7 +38,6 @@ type stage struct {
 	timers      map[string]time.Time
 	out         strings.Builder
 	quiet       bool
-	err         error
 }
 
 type parcel struct {

@@ -281,6 +281,8 @@ func (w *Worker) remove(x *execution) {
 	i := slices.Index(w.actors, x)
 	w.actors = slices.Delete(w.actors, i, i+1)
 	delete(w.byID, x.Actor)
+	// It has left the graph for good; a restore counts from 1 again if it brings the actor back.
+	delete(w.numbers, x.Actor)
 	w.sources = nil
 }
 

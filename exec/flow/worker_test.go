@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,13 +19,16 @@ import (
 	"github.com/weirdb/weir/storage"
 )
 
-// TestKillCoordinatorUnderLoad kills the coordinator all the time, anywhere, while random writes, barriers, checkpoints, creations and
+// TestRandomCoordinatorDeaths kills the coordinator all the time, anywhere, while random writes, barriers, checkpoints, creations and
 // drops of views and restarts go on, and another goroutine compares every view with its query. Nobody gets an error, and no
 // actor stops. In every other round jobs fail as well: then only those are started again. One seed again:
 //
-//	go test ./exec/flow -run TestKillCoordinatorUnderLoad -flow.seed=N -flow.rounds=1
-func TestKillCoordinatorUnderLoad(t *testing.T) {
-	rounds := 12
+//	go test ./exec/flow -run TestRandomCoordinatorDeaths -flow.seed=N -flow.rounds=1
+func TestRandomCoordinatorDeaths(t *testing.T) {
+	rounds := 8
+	if os.Getenv("WEIR_SOAK") != "" {
+		rounds = 500
+	}
 	if *roundsFlag > 0 {
 		rounds = *roundsFlag
 	}
