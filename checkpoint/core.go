@@ -207,9 +207,6 @@ func (c *Core) do(a Action) { c.actions = append(c.actions, a) }
 // lose takes dead actors out of everything.
 func (c *Core) lose(m Lost) {
 	completed, saved := c.completed, c.durable
-	if n := len(c.saving); n > 0 {
-		saved = c.saving[n-1].epoch
-	}
 	for _, a := range m.Actors {
 		c.lost[a] = true
 		delete(c.actors, a)
@@ -232,15 +229,32 @@ func (c *Core) lose(m Lost) {
 			c.demote(r, "an actor was lost")
 		}
 	}
-	for _, r := range c.saving {
-		// What a lost actor has not stored never comes, and what it has stands: its round is complete.
-		r.states = slices.DeleteFunc(r.states, func(h handed) bool { return h.state == nil && gone(h) })
-		r.countPending()
-	}
 	// Of rounds that were demoted and completed before: their states are still nobody's.
 	c.carried = slices.DeleteFunc(c.carried, gone)
+	c.giveUpUnstored(gone)
+	if n := len(c.saving); n > 0 {
+		saved = c.saving[n-1].epoch
+	}
 	c.do(Gone{Actors: m.Actors, Completed: completed, Saved: saved})
 	c.completeRounds()
+}
+
+// giveUpUnstored makes epochs of the completed checkpoints that wait for a state which a lost actor has announced and not
+// stored: it never comes. What is later is a change to what is missing, and goes the same way; what is earlier stands.
+func (c *Core) giveUpUnstored(gone func(handed) bool) {
+	i := slices.IndexFunc(c.saving, func(r *round) bool {
+		return slices.ContainsFunc(r.states, func(h handed) bool { return h.state == nil && gone(h) })
+	})
+	if i < 0 {
+		return
+	}
+	var states []handed
+	for _, r := range c.saving[i:] {
+		c.demote(r, "an actor was lost")
+		states = append(states, slices.DeleteFunc(r.states, gone)...)
+	}
+	c.saving = c.saving[:i]
+	c.carried = append(states, c.carried...)
 }
 
 func (r *round) countPending() {

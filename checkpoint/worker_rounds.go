@@ -295,6 +295,14 @@ func (w *Worker) forget(actors []ActorID) {
 		}
 		w.drop(x)
 		w.sources = nil
+		for i := range w.rounds {
+			// Its state is gone: if this coordinator dies, the next one cannot record that checkpoint, and the message
+			// that it is aborted may come later than this one.
+			if r := &w.rounds[i]; x.First <= r.Epoch && (x.Last == 0 || r.Epoch <= x.Last) {
+				r.Kind = KindEpoch
+			}
+		}
+		w.prune()
 		if x.State.Terminal() {
 			w.remove(x)
 			continue

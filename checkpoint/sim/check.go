@@ -35,7 +35,7 @@ func (c *checker) consistent(st checkpoint.KeeperState, e checkpoint.Epoch) erro
 	g := &c.w.graph
 	states := map[checkpoint.ActorID]*snapshot{}
 	for _, a := range g.actors {
-		bs, err := c.w.medium.stateOf(st, a.id, e)
+		bs, err := c.w.medium.stateOf(st, idAt(st, a, e), e)
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
 // Package sim runs the whole checkpoint protocol in a simulation: coordinator, workers with actors, channels that
-// producers share, a loop, the store, and sinks with transactions. Everything that can go wrong goes wrong at
+// producers share, a loop, local failover, the store, and sinks with transactions. Everything that can go wrong goes wrong at
 // random, and a seed decides everything, so that a run can be repeated exactly.
 //
 // The machines are those of package checkpoint and its parts; around them are a network that delays, repeats, loses and

@@ -14,6 +14,7 @@ type exec struct {
 	w       *world
 	proc    *workerProc
 	spec    *actorSpec
+	actor   checkpoint.ActorID
 	attempt checkpoint.AttemptID
 	gen     channel.Generation
 	running bool
@@ -47,21 +48,35 @@ type exec struct {
 	lastSeq map[int]channel.Seq
 }
 
-// generationOf makes a generation of an attempt: it grows with it.
+// generationOf makes a generation of an attempt: it grows with it, and leaves room for those of regions.
 func generationOf(x checkpoint.RestoreTxid) channel.Generation {
-	return channel.Generation(uint64(x)>>32<<12 | uint64(x)&0xfff)
+	return channel.Generation(uint64(x)>>32<<20 | uint64(x)&0xfff<<8)
 }
 
 // restore makes an execution of what was handed over.
 func (p *workerProc) restore(m checkpoint.RestoreInstanceState) (*exec, error) {
 	w := p.w
-	spec := w.graph.byID[m.Actor]
+	spec := w.graph.of(m.Actor)
+	if !p.lost {
+		w.local.ids[spec.id] = m.Actor
+	}
 	x := &exec{
-		w: w, proc: p, spec: spec, attempt: m.Attempt, gen: generationOf(m.Txid), state: map[rowID]entry{}, dirty: newSnapshot(),
+		w: w, proc: p, spec: spec, actor: m.Actor, attempt: m.Attempt, gen: generationOf(m.Txid), state: map[rowID]entry{}, dirty: newSnapshot(),
 		epoch: p.m.Started() + 1, spilled: map[int64]envelope{},
 	}
 	s := newSnapshot()
 	s.pos = 0
+	if d := p.deployed(m); d != nil {
+		var err error
+		if s, err = d.snapshotAt(w, spec); err != nil {
+			return nil, err
+		}
+		// The store knows nothing of this id yet: all of it is a change.
+		for _, id := range s.order {
+			x.dirty.set(id, s.changes[id])
+		}
+		x.gen, x.epoch, m.Checkpoint = d.gen, p.m.Started(), d.c
+	}
 	for _, st := range m.States {
 		if st.Full {
 			s = newSnapshot()
@@ -119,15 +134,7 @@ func (x *exec) channels(s *snapshot) {
 			w.audit.Consumer(channelOf(spec, false), cfg.Producers)
 		}
 	}
-	for i, to := range spec.to {
-		c := &conn{w: w, from: x, to: to, slot: spec.index, slow: w.plan.slow[(int(spec.id)+int(to.id))%len(w.plan.slow)]}
-		at := s.outputs
-		if spec.role == headRole {
-			at = nil
-		}
-		c.prod = channel.NewProducer[payload](position(channel.ProducerID(spec.id), at, i))
-		x.outs = append(x.outs, c)
-	}
+	x.connectOuts(s, x.gen)
 	if spec.role == headRole {
 		// Into the loop, and what comes back.
 		body := w.graph.body()
@@ -149,6 +156,20 @@ func (x *exec) channels(s *snapshot) {
 			p.Seq = s.feedback.Seq
 		}
 		x.feedback = &conn{w: w, from: x, to: w.graph.head(), feedback: true, slow: 1, prod: channel.NewProducer[payload](p)}
+	}
+}
+
+// connectOuts makes the producer's ends of the channels.
+func (x *exec) connectOuts(s *snapshot, gen channel.Generation) {
+	w, spec := x.w, x.spec
+	for i, to := range spec.to {
+		c := &conn{w: w, from: x, to: to, slot: spec.index, slow: w.plan.slow[(int(spec.id)+int(to.id))%len(w.plan.slow)]}
+		pos := channel.Position{Producer: channel.ProducerID(spec.id), Generation: gen, Version: channel.Version(x.epoch), Seq: 1}
+		if spec.role != headRole && i < len(s.outputs) {
+			pos.Seq = s.outputs[i].Seq
+		}
+		c.prod = channel.NewProducer[payload](pos)
+		x.outs = append(x.outs, c)
 	}
 }
 
@@ -212,9 +233,12 @@ func (x *exec) emit(id rowID, variant uint32) {
 }
 
 // initiate begins a barrier at a source.
-func (x *exec) initiate(e checkpoint.Epoch, k checkpoint.Kind) {
+func (x *exec) initiate(e checkpoint.Epoch, k checkpoint.Kind, mutation any) {
 	if !x.running {
 		return
+	}
+	if d, ok := mutation.(*deployment); ok {
+		x.reattach(d)
 	}
 	if e != x.epoch {
 		x.w.fail("actor %d: barrier %d is begun in epoch %d", x.spec.id, e, x.epoch)
@@ -255,7 +279,7 @@ func (x *exec) takeSnapshot(k checkpoint.Kind) *snapshot {
 
 // handOver tells the worker that the barrier was passed.
 func (x *exec) handOver(e checkpoint.Epoch, k checkpoint.Kind, s *snapshot) {
-	m := checkpoint.StoreInstanceState{Actor: x.spec.id, Attempt: x.attempt, Epoch: e}
+	m := checkpoint.StoreInstanceState{Actor: x.actor, Attempt: x.attempt, Epoch: e}
 	if s != nil {
 		m.State = &checkpoint.StateRef{Inline: s.encode()}
 		x.w.say("actor %d passes barrier %d of a %v and hands over %d rows", x.spec.id, e, k, len(s.order))

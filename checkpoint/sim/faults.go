@@ -77,7 +77,7 @@ func (w *world) inject(f fault) {
 		w.say("actor %d fails", x.spec.id)
 		x.dead = true
 		delete(p.execs, x.spec.id)
-		p.take(checkpoint.InstanceEnded{Actor: x.spec.id, Attempt: x.attempt, State: checkpoint.ActorFailed, Detail: "a panic"})
+		p.take(checkpoint.InstanceEnded{Actor: x.actor, Attempt: x.attempt, State: checkpoint.ActorFailed, Detail: "a panic"})
 	case crashCoord:
 		w.crashCoordinator(f.last)
 	case loseCoord:

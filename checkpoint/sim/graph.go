@@ -57,6 +57,7 @@ func makePlan(r *rng, cfg Config) plan {
 	if r.one(4) {
 		p.timeout = int64(r.between(20, 100)) * 1000
 	}
+	p.local = r.one(3)
 	p.savepoints, p.aborts = r.one(4), r.one(4)
 	for range 12 {
 		s := 1
@@ -119,6 +120,12 @@ func makeGraph(p plan) graph {
 	layer(31, sinkRole, p.sinks, last)
 	return g
 }
+
+// of gives the actor of the graph that an id stands for. When a region is started again its actors get new ids.
+func (g *graph) of(id checkpoint.ActorID) *actorSpec { return g.byID[id%idsOfARun] }
+
+// idsOfARun is how far the ids of one deployment are from those of the next.
+const idsOfARun = 100
 
 // total is the number of input rows.
 func (g *graph) total() int { return g.plan.sources * g.plan.rows }

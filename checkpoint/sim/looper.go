@@ -97,6 +97,9 @@ func (l *looper) act(a loop.Action) {
 	x := l.x
 	switch a := a.(type) {
 	case loop.Forward:
+		if len(l.head.Slices()) > 1 {
+			x.w.res.Overlaps++
+		}
 		k := l.kinds[a.ID]
 		l.into().send(channel.Marker, payload{epoch: checkpoint.Epoch(a.ID), kind: k})
 		if s := x.takeSnapshot(k); s != nil {

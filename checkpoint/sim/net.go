@@ -13,6 +13,9 @@ func (w *world) post(from, to checkpoint.Party, m checkpoint.Message) {
 	if r, ok := m.(checkpoint.RestoreTopologyStateResponse); ok && r.Status == checkpoint.StatusOK {
 		w.restored[restoredKey{r.Worker, r.Txid}] = true
 	}
+	if s, ok := m.(checkpoint.StartCheckpoint); ok && s.Mutation != nil {
+		w.local.injected(s)
+	}
 	copies := 1
 	if !w.calm {
 		if w.plan.lose > 0 && w.rng.one(w.plan.lose) || w.now < w.cut {

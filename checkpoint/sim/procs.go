@@ -96,7 +96,7 @@ func (w *world) startCoordinator() {
 			CheckpointTimeout: time.Duration(w.plan.timeout) * time.Microsecond,
 		},
 		Incarnation: w.nextIncarnation(), Resend: 40 * ms, ReconcileTimeout: 120 * ms, RestoreTimeout: time.Duration(w.plan.restoreTimeout) * ms,
-		WorkerTimeout: 200 * ms, RestoreDelay: 5 * ms, MaxRestoreDelay: 80 * ms, Keep: w.plan.keep, StuckAfter: time.Second,
+		WorkerTimeout: 200 * ms, LocalFailover: w.plan.local, RestoreDelay: 5 * ms, MaxRestoreDelay: 80 * ms, Keep: w.plan.keep, StuckAfter: time.Second,
 	}
 	for i := range w.plan.workers {
 		cfg.Workers = append(cfg.Workers, workerID(i))
@@ -104,6 +104,11 @@ func (w *world) startCoordinator() {
 	p := &coordProc{w: w, c: checkpoint.NewCoordinator(cfg)}
 	w.coord = p
 	w.say("coordinator starts")
+	if w.local != nil && w.local.region != nil {
+		// It must begin no checkpoint without the region.
+		w.local.region.held = false
+		p.take(checkpoint.Hold{On: true})
+	}
 	for _, a := range append([]checkpoint.Action(nil), p.c.Start(w.time())...) {
 		p.act(a)
 	}
@@ -116,6 +121,9 @@ func (p *coordProc) take(m checkpoint.Message) {
 		return
 	}
 	p.box.take(p.w, m, p.c.Step, p.act, "coordinator")
+	if p == p.w.coord && !p.box.busy {
+		p.w.local.look()
+	}
 	if c := p.c.Core(); c != nil && (c.Durable() > c.Completed() || c.Completed() > c.Injected()) {
 		p.w.fail("I1: durable %d, completed %d, injected %d", c.Durable(), c.Completed(), c.Injected())
 	}
@@ -131,6 +139,12 @@ func (p *coordProc) act(a checkpoint.Action) {
 	case checkpoint.StateChanged:
 		w.say("coordinator: %s -> %s (%s) attempt %s", a.From, a.To, a.Reason, a.Txid)
 		w.note(uint64(a.From), uint64(a.To), uint64(a.Txid))
+		if p == w.coord && a.To == checkpoint.CoordinatorFailing {
+			w.local.global()
+		}
+		if p == w.coord && a.From == checkpoint.CoordinatorReconciling && a.To == checkpoint.CoordinatorRunning {
+			w.after(0, w.local.taken)
+		}
 		switch {
 		case a.To == checkpoint.CoordinatorRestoring:
 			w.res.Restores++
@@ -160,6 +174,15 @@ func (p *coordProc) act(a checkpoint.Action) {
 		w.say("coordinator: checkpoint %d is aborted: %s", a.Epoch, a.Reason)
 	case checkpoint.ActorDied:
 		w.say("coordinator: actor %d died: %s", a.Actor, a.Detail)
+		if w.plan.local && p == w.coord && p.c.State() == checkpoint.CoordinatorRunning && a.Txid == p.c.Txid() {
+			w.local.died(a.Actor)
+		}
+	case checkpoint.Held, checkpoint.Gone:
+		if p == w.coord {
+			w.local.answered(a)
+		}
+	case checkpoint.Yielded:
+		w.say("coordinator: what was meant for attempt %s is refused", a.Version)
 	case checkpoint.CommitFailed:
 		w.say("coordinator: checkpoint %d could not be recorded: %v", a.Epoch, a.Err)
 	case checkpoint.Cleaned:
@@ -234,6 +257,14 @@ func (p *workerProc) sortedExecs() []*exec {
 	return xs
 }
 
+// exec finds the execution of an actor.
+func (p *workerProc) exec(id checkpoint.ActorID) *exec {
+	if x := p.execs[id%idsOfARun]; x != nil && x.actor == id {
+		return x
+	}
+	return nil
+}
+
 // kill ends a worker with its actors.
 func (p *workerProc) kill() {
 	p.dead = true
@@ -252,27 +283,27 @@ func (p *workerProc) toActor(m checkpoint.Message) {
 			p.w.fail("actor %d: %v", m.Actor, err)
 			return
 		}
-		p.execs[m.Actor] = x
+		p.execs[x.spec.id] = x
 		p.take(r)
 	case checkpoint.StartInstanceProcessing:
-		if x := p.execs[m.Actor]; x != nil && x.attempt == m.Attempt {
+		if x := p.exec(m.Actor); x != nil && x.attempt == m.Attempt {
 			x.start()
 		}
 	case checkpoint.StopInstance:
-		if x := p.execs[m.Actor]; x != nil && x.attempt == m.Attempt {
+		if x := p.exec(m.Actor); x != nil && x.attempt == m.Attempt {
 			x.dead = true
-			delete(p.execs, m.Actor)
+			delete(p.execs, x.spec.id)
 		}
 		p.take(checkpoint.InstanceEnded{Actor: m.Actor, Attempt: m.Attempt, State: checkpoint.ActorCanceled})
 	case checkpoint.InitiateCheckpoint:
 		for _, id := range m.Actors {
-			if x := p.execs[id]; x != nil {
-				x.initiate(m.Epoch, m.Kind)
+			if x := p.exec(id); x != nil {
+				x.initiate(m.Epoch, m.Kind, m.Mutation)
 			}
 		}
 	case checkpoint.InstanceCheckpointSaved:
 		for _, id := range m.Actors {
-			if x := p.execs[id]; x != nil {
+			if x := p.exec(id); x != nil {
 				x.saved(m.Epoch)
 			}
 		}

@@ -51,6 +51,8 @@ type Counts struct {
 	Recovered, Undone int
 	// Lost and Repeated are control messages; Aborted are checkpoints.
 	Lost, Repeated, Aborted int
+	// Regions were restarted alone. Overlaps are barriers that entered a loop while another was under way in it.
+	Regions, Overlaps int
 }
 
 // Add adds up counts.
@@ -64,6 +66,7 @@ func (c *Counts) fields() []*int {
 	return []*int{
 		&c.Events, &c.Checkpoints, &c.Restores, &c.Faults, &c.Reconciled, &c.Fenced, &c.Ahead, &c.Duplicates, &c.Held, &c.Spilled,
 		&c.HeldBack, &c.Reconnects, &c.Resent, &c.Replayed, &c.Rounds, &c.Recovered, &c.Undone, &c.Lost, &c.Repeated, &c.Aborted,
+		&c.Regions, &c.Overlaps,
 	}
 }
 
@@ -72,6 +75,7 @@ func (c *Counts) Missing() []string {
 	names := []string{
 		"events", "checkpoints", "restores", "faults", "reconciled", "fenced", "ahead", "duplicates", "held", "spilled",
 		"held back", "reconnects", "resent", "replayed", "rounds", "recovered", "undone", "lost", "repeated", "aborted",
+		"regions", "overlaps",
 	}
 	var out []string
 	for i, v := range c.fields() {
@@ -110,6 +114,7 @@ type world struct {
 	check   checker
 
 	incarnation uint64
+	local       *localFailover
 	// restored are the workers that have answered an attempt.
 	restored map[restoredKey]bool
 	// cut is until when all control messages get lost.
@@ -147,6 +152,8 @@ type plan struct {
 	timeout        int64
 	savepoints     bool
 	aborts         bool
+	// local: what fails is restarted alone.
+	local bool
 }
 
 // event is something that happens at a time.
@@ -223,6 +230,7 @@ func Run(cfg Config) Result {
 	w.plan = makePlan(w.rng, cfg)
 	w.graph = makeGraph(w.plan)
 	w.check.init(w)
+	w.local = w.makeLocal()
 	w.say("%d workers, %d sources of %d rows, %d mids, %d sinks, loop %v, %d faults", w.plan.workers, w.plan.sources, w.plan.rows,
 		w.plan.mids, w.plan.sinks, w.plan.loop, len(w.plan.faults))
 	w.startStore()
