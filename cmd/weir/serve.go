@@ -69,6 +69,10 @@ func serveCommand() *cobra.Command {
 	f.IntVar(&cfg.MaxRecursion, "max-recursion", 0, "iterations after which a recursive view is taken for one without end; 0 means 100000")
 	f.StringVar(&alignment, "barrier-alignment", "buffered",
 		"what is sent behind a barrier before other producers have sent theirs: buffered (kept in memory, then on disk) or blocking (its producer waits)")
+	f.StringVar(&cfg.FailoverStrategy, "failover-strategy", "restart-region",
+		"what is started again when a job fails: restart-region (it and what it feeds) or restart-all")
+	f.IntVar(&cfg.RestartAttempts, "restart-attempts", 0, "failures in a row after which a job is stalled; 0 means 5, -1 never")
+	f.DurationVar(&cfg.RestartDelayMax, "restart-delay-max", 2*time.Second, "longest pause before a job is started again")
 	f.DurationVar(&cfg.CheckpointInterval, "checkpoint-interval", time.Second, "time between checkpoints while there is input")
 	f.IntVar(&cfg.CheckpointsRetained, "checkpoints-retained", 2,
 		"earlier checkpoints that are kept, to go back to if the newest one is damaged")

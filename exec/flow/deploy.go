@@ -148,6 +148,14 @@ func (r *Runtime) Save(ctx context.Context, save Save) error {
 	return err
 }
 
+// SaveLater makes save part of the next checkpoint, and does not await it.
+func (r *Runtime) SaveLater(ctx context.Context, save Save) error {
+	r.graph.Lock()
+	defer r.graph.Unlock()
+	_, err := r.mutate(ctx, &Mutation{save: save, injected: make(chan storage.Epoch, 1)}, true)
+	return err
+}
+
 // Has tells whether a job is deployed.
 func (r *Runtime) Has(id JobID) bool { return r.job(id) != nil }
 
@@ -174,7 +182,7 @@ func (r *Runtime) build(j *Job, m *Mutation) error {
 	if r.job(j.ID) != nil {
 		return fmt.Errorf("flow: job %d is deployed already", j.ID)
 	}
-	d := &deployed{job: j}
+	d := &deployed{job: j, failover: j.Failover}
 	d.ctx, d.cancel = context.WithCancel(r.ctx)
 	j.ctx = d.ctx
 	if m.together != nil {

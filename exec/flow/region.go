@@ -120,6 +120,15 @@ func (g *Region) Read(id JobID) []int64 {
 	return nil
 }
 
+// SetFailover changes the strategy of a job.
+func (r *Runtime) SetFailover(id JobID, name string) {
+	r.jobsMu.Lock()
+	defer r.jobsMu.Unlock()
+	if d := r.jobs[id]; d != nil {
+		d.failover = name
+	}
+}
+
 // graphLocked describes the jobs, those that are dead among them, for a strategy.
 func (r *Runtime) graphLocked() []failover.Job {
 	g := make([]failover.Job, 0, len(r.jobs)+len(r.leaving))
@@ -131,7 +140,7 @@ func (r *Runtime) graphLocked() []failover.Job {
 	}
 	for _, d := range all {
 		id := d.job.ID
-		j := failover.Job{ID: failover.JobID(id), Replayable: d.job.Replayable, Strategy: d.job.Failover}
+		j := failover.Job{ID: failover.JobID(id), Replayable: d.job.Replayable, Strategy: d.failover}
 		for _, f := range d.job.Fragments {
 			if f.Table != nil {
 				j.Vital, j.Replayable = true, true
@@ -274,12 +283,21 @@ func (r *Runtime) missing(g *Region) {
 	}
 }
 
+// Absent says that jobs have no version of any epoch, until Back says from when they have.
+func (r *Runtime) Absent(ids ...JobID) {
+	r.regionsMu.Lock()
+	defer r.regionsMu.Unlock()
+	for _, id := range ids {
+		r.gaps[id] = []gap{{}}
+	}
+}
+
 // Readable tells whether a job took part in a completed epoch: if not, what it keeps has no version of it.
 func (r *Runtime) Readable(id JobID, e storage.Epoch) bool {
 	r.regionsMu.Lock()
 	defer r.regionsMu.Unlock()
 	for _, p := range r.gaps[id] {
-		if e > p.from && (p.to == 0 || e < p.to) {
+		if (e > p.from || p.from == 0) && (p.to == 0 || e < p.to) {
 			return false
 		}
 	}

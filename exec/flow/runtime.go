@@ -242,6 +242,8 @@ type deployed struct {
 	// edges lead to this job's actors from others'.
 	edges   []edgeID
 	sources *positions // of a source job
+	// failover is the strategy; guarded by jobsMu once the job is deployed.
+	failover string
 }
 
 // NewRuntime makes a runtime that continues after the store's checkpoint. Start it, then deploy jobs. When

@@ -289,7 +289,7 @@ func (i *Incarnation) withdraw(rel *catalog.Relation, ids *stateIDs, sources map
 		}
 	}
 	if err == nil && len(late) > 0 {
-		err = i.RT.Save(i.Ctx, flow.Save{Drop: late})
+		err = i.RT.SaveLater(i.Ctx, flow.Save{Drop: late})
 	}
 	if err != nil {
 		return fmt.Errorf("withdraw %s: %w", rel.Name, i.explain(err))

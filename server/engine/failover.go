@@ -575,6 +575,9 @@ func (i *Incarnation) fresh(ids ...catalog.ID) []storage.MetaOp {
 	return ops
 }
 
+// SetFailover changes the failover strategy of a job that runs, for the next failure.
+func (i *Incarnation) SetFailover(id catalog.ID, name string) { i.RT.SetFailover(flow.JobID(id), name) }
+
 // JobStatus is what is known of a job, for system views.
 type JobStatus struct {
 	ID catalog.ID

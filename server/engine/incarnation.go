@@ -256,7 +256,9 @@ func (i *Incarnation) storedJob(cat *catalog.Catalog, r *catalog.Relation) (*flo
 		if err != nil {
 			return nil, err
 		}
+		i.mu.Lock()
 		i.tables[r.ID] = t
+		i.mu.Unlock()
 		return j, nil
 	case catalog.Source:
 		if i.needed(cat, r.ID) {

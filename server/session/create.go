@@ -497,14 +497,18 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	case st.WithNoData:
 		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "WITH NO DATA is not supported")
 	}
-	for _, o := range st.Options {
+	rel := d.newRelation(catalog.MatView, schema, name)
+	rest, err := failoverOption(rel, st.Options)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range rest {
 		return "", sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "the option %q of a materialized view is not supported yet", o.Name)
 	}
 	b, err := d.bindQuery(st.Query)
 	if err != nil {
 		return "", err
 	}
-	rel := d.newRelation(catalog.MatView, schema, name)
 	rel.Parallelism = d.t.inc.Parallelism()
 	d.describe(rel, st.QueryText, b)
 	stream, err := d.planStream(rel)
@@ -562,13 +566,17 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	rel := d.newRelation(catalog.Sink, schema, name)
 	rel.Parallelism = d.t.inc.Parallelism()
 	d.describe(rel, text, b)
-	rel.Options = storedOptions(st.Options)
+	options, err := failoverOption(rel, st.Options)
+	if err != nil {
+		return err
+	}
+	rel.Options = storedOptions(options)
 	stream, err := d.planStream(rel)
 	if err != nil {
 		return atName(err, st.From)
 	}
 	rel.AppendOnly = stream.AppendOnly
-	cfg := connector.Config{Options: connectorOptions(st.Options), AppendOnly: stream.AppendOnly}
+	cfg := connector.Config{Options: connectorOptions(options), AppendOnly: stream.AppendOnly}
 	if f := st.Format; f != nil {
 		rel.Format, rel.Encode, rel.EncodeOptions = f.Format, f.Encode, storedOptions(f.Options)
 		cfg.Format, cfg.Encode, cfg.FormatPos, cfg.EncodeOptions = f.Format, f.Encode, f.Pos, connectorOptions(f.Options)

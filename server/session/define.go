@@ -71,7 +71,7 @@ func (d *definer) run(ctx context.Context) (string, error) {
 	case *ast.Truncate:
 		return "TRUNCATE TABLE", d.truncate(ctx, st)
 	case *ast.Alter:
-		return "ALTER " + string(st.Kind), d.alter(st)
+		return "ALTER " + string(st.Kind), d.alter(ctx, st)
 	case *ast.Comment:
 		return "COMMENT", d.comment(st)
 	case *ast.CreateIndex:
@@ -460,7 +460,7 @@ func (d *definer) truncate(ctx context.Context, st *ast.Truncate) error {
 	return d.t.inc.Commit(ctx, d.t.writes, true)
 }
 
-func (d *definer) alter(st *ast.Alter) error {
+func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	if _, ok := relationKinds[st.Kind]; !ok {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "ALTER %s is not supported yet", st.Kind)
 	}
@@ -494,10 +494,44 @@ func (d *definer) alter(st *ast.Alter) error {
 			return sqlerr.Newf(sqlerr.UndefinedObject, "role %q does not exist", st.NewName)
 		}
 		c.Owner = st.NewName
+	case "resume":
+		if r.Kind == catalog.View || r.Kind == catalog.Index {
+			return sqlerr.New(sqlerr.WrongObjectType, st.Pos, "%s %q has no job that could be resumed", kindWord(r.Kind), r.Name)
+		}
+		return d.t.inc.Resume(ctx, r)
+	case "set_options":
+		rest, err := failoverOption(&c, st.Options)
+		if err != nil {
+			return err
+		}
+		for _, o := range rest {
+			return sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "the option %q cannot be changed", o.Name)
+		}
+		d.t.inc.SetFailover(r.ID, c.Failover)
 	default:
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "this form of ALTER %s is not supported yet", st.Kind)
 	}
 	return d.t.inc.Change(func(cat *catalog.Catalog) { cat.Put(&c) })
+}
+
+// failoverOption takes the option failover out of os and sets it in r.
+func failoverOption(r *catalog.Relation, os []ast.Option) ([]ast.Option, error) {
+	var rest []ast.Option
+	for _, o := range os {
+		if o.Name != "failover" {
+			rest = append(rest, o)
+			continue
+		}
+		switch o.Value {
+		case "all", "region":
+			r.Failover = o.Value
+		case "default":
+			r.Failover = ""
+		default:
+			return nil, sqlerr.New(sqlerr.InvalidParameterValue, o.Pos, "failover is %q, but can only be 'region', 'all' or 'default'", o.Value)
+		}
+	}
+	return rest, nil
 }
 
 // ownsSomething tells whether a name is the owner of an object: there is no other list of roles yet.

@@ -174,7 +174,8 @@ type (
 		Pos     int
 	}
 	// Alter is ALTER kind name action; Action "rename" has NewName, "set_schema" has NewName,
-	// "owner" has NewName, "rename_column" has Column and NewName. Others carry Unsupported text.
+	// "owner" has NewName, "rename_column" has Column and NewName, "resume" nothing, "set_options" has
+	// Options. Others carry Unsupported text.
 	Alter struct {
 		Kind     ObjectKind
 		Name     Name
@@ -182,6 +183,7 @@ type (
 		Action   string
 		Column   string
 		NewName  string
+		Options  []Option
 		Pos      int
 	}
 	// Explain is EXPLAIN of Stmt.

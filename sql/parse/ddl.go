@@ -106,7 +106,7 @@ func (p *parser) drop() ast.Statement {
 	return d
 }
 
-// alter reads ALTER: RENAME, SET SCHEMA and OWNER TO of the kinds that Weir has.
+// alter reads ALTER: RENAME, SET SCHEMA, OWNER TO, RESUME and SET (options) of the kinds that Weir has.
 func (p *parser) alter() ast.Statement {
 	a := &ast.Alter{Pos: p.pos()}
 	p.next()
@@ -148,6 +148,12 @@ func (p *parser) alter() ast.Statement {
 		p.next()
 		p.next()
 		a.Action, a.NewName = "owner", p.name(isRole)
+	case p.isWord("resume"):
+		p.next()
+		a.Action = "resume"
+	case p.isWord("set") && (kind == ast.KindMatView || kind == ast.KindSink) && p.peek(1).Kind == lex.Self && p.peek(1).Text == "(":
+		p.next()
+		a.Action, a.Options = "set_options", p.withOptions()
 	default:
 		if p.tok().Kind == lex.EOF || p.isSelf(";") {
 			p.unexpected()

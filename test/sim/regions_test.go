@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand"
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -202,6 +204,173 @@ func TestRegionRestart(t *testing.T) {
 	check()
 }
 
+// TestStalledAndResumed: a view that fails again and again is given up, with what is over it; everything else goes
+// on, and so do checkpoints. RESUME fills it again once the cause is gone, in the same process or another one,
+// and it leaves nothing of what was there before.
+func TestStalledAndResumed(t *testing.T) {
+	fs := vfs.NewMem()
+	p := newPanics()
+	f := newFaulty()
+	f.give(30)
+	tune := func(c *server.Config) {
+		c.RestartAttempts, c.RestartDelayMax = 3, time.Millisecond
+		p.tune(c)
+	}
+	n := mustOpenTuned(t, fs, f, tune)
+	a, r := dial(t, n), dial(t, n)
+	a.must("CREATE TABLE t (id int8 PRIMARY KEY, v int8)")
+	a.must("CREATE SOURCE src (n int8) WITH (connector = 'faulty')")
+	a.must("INSERT INTO t SELECT i, i FROM generate_series(1, 20) AS g(i)")
+	before := tables(t, n)
+	a.must("CREATE MATERIALIZED VIEW v AS SELECT v % 3 AS g, count(*) AS n FROM t GROUP BY 1")
+	a.must("CREATE MATERIALIZED VIEW w AS SELECT sum(n) AS n FROM v")
+	a.must("CREATE MATERIALIZED VIEW j AS SELECT v.g, src.n FROM v JOIN src ON v.g = src.n % 3")
+	a.must("CREATE SINK s AS SELECT g, n FROM v WITH (connector = 'faulty')")
+	a.must("CREATE MATERIALIZED VIEW other AS SELECT count(*) AS n FROM t")
+	filled := tables(t, n)
+	rows := 20
+	insert := func() {
+		t.Helper()
+		rows++
+		a.must(fmt.Sprintf("INSERT INTO t VALUES (%d, %d)", rows, rows))
+	}
+	stall := func(name string) {
+		t.Helper()
+		p.setAlways(jobID(t, n, name), true)
+		end := time.Now().Add(30 * time.Second)
+		for status(t, n, name).State != failover.StateStalled {
+			insert()
+			if time.Now().After(end) {
+				t.Fatalf("%s is not stalled: %+v", name, status(t, n, name))
+			}
+		}
+		p.setAlways(jobID(t, n, name), false)
+		insert()
+		a.want("SELECT n FROM other", fmt.Sprint(rows))
+	}
+	check := func() {
+		t.Helper()
+		insert()
+		a.want("SELECT n FROM w", fmt.Sprint(rows))
+		a.want("SELECT sum(n) FROM v", fmt.Sprint(rows))
+		a.want("SELECT n FROM other", fmt.Sprint(rows))
+		a.await("SELECT count(*) FROM j", "30")
+		if got := tables(t, n); len(got) != len(filled) {
+			t.Errorf("tables %v, were %v", got, filled)
+		}
+	}
+	check()
+	stall("v")
+	for _, name := range []string{"v", "w", "j"} {
+		if msg := a.fails("55000", "SELECT * FROM "+name); !strings.Contains(msg, "ALTER MATERIALIZED VIEW") || !strings.Contains(msg, "injected") {
+			t.Error(msg)
+		}
+	}
+	if s := status(t, n, "w"); s.State != failover.StateStalled || s.Cause != failover.JobID(jobID(t, n, "v")) || s.Since.IsZero() {
+		t.Errorf("%+v", s)
+	}
+	durable := n.srv.Engine().Stats().Marks.Durable
+	tables(t, n)
+	if now := n.srv.Engine().Stats().Marks.Durable; now <= durable {
+		t.Errorf("checkpoint %d after %d", now, durable)
+	}
+	a.fails("55000", "CREATE MATERIALIZED VIEW more AS SELECT * FROM w")
+	a.fails("55000", "ALTER MATERIALIZED VIEW other RESUME")
+	// It fails again while it is filled.
+	p.setAlways(jobID(t, n, "w"), true)
+	if msg := a.fails("XX000", "ALTER MATERIALIZED VIEW w RESUME"); !strings.Contains(msg, "injected") {
+		t.Error(msg)
+	}
+	p.setAlways(jobID(t, n, "w"), false)
+	a.fails("55000", "SELECT * FROM v")
+	r.must("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	r.want("SELECT n FROM other", fmt.Sprint(rows))
+	a.must("ALTER MATERIALIZED VIEW w RESUME")
+	check()
+	r.fails("40001", "SELECT n FROM w")
+	r.must("ROLLBACK")
+
+	// The sink alone, and then a view, in another process.
+	stall("s")
+	a.want("SELECT n FROM w", fmt.Sprint(rows))
+	a.must("ALTER SINK s RESUME")
+	if s := status(t, n, "s"); s.State != failover.StateRunning {
+		t.Errorf("%+v", s)
+	}
+	check()
+	stall("w")
+	a.want("SELECT sum(n) FROM v", fmt.Sprint(rows))
+	stall("v")
+	for range 2 {
+		if err := n.close(); err != nil {
+			t.Fatal(err)
+		}
+		n.done <- nil
+		n = mustOpenTuned(t, fs, f, tune)
+		a = dial(t, n)
+		a.fails("55000", "SELECT * FROM v")
+		a.fails("55000", "SELECT * FROM w")
+		insert()
+	}
+	a.must("ALTER MATERIALIZED VIEW v RESUME")
+	a.want("SELECT sum(n) FROM v", fmt.Sprint(rows))
+	if _, err := a.Exec(t.Context(), "SELECT * FROM w"); err != nil {
+		a.must("ALTER MATERIALIZED VIEW w RESUME")
+	}
+	check()
+
+	// A source: its views are filled again, from its start.
+	f.mode.Store(2)
+	f.give(31)
+	end := time.Now().Add(30 * time.Second)
+	for status(t, n, "src").State != failover.StateStalled {
+		insert()
+		if time.Now().After(end) {
+			t.Fatalf("%+v", status(t, n, "src"))
+		}
+	}
+	f.mode.Store(0)
+	f.give(30)
+	a.fails("55000", "SELECT * FROM j")
+	a.want("SELECT n FROM w", fmt.Sprint(rows))
+	a.must("ALTER MATERIALIZED VIEW j RESUME")
+	check()
+
+	a.must("DROP SINK s")
+	a.must("DROP MATERIALIZED VIEW w, j, v, other")
+	if after := tables(t, n); !reflect.DeepEqual(after, before) {
+		t.Errorf("tables %v, before %v", after, before)
+	}
+}
+
+// TestFailoverOption: a view can ask that everything be restarted with it, and change its mind.
+func TestFailoverOption(t *testing.T) {
+	p := newPanics()
+	n := mustOpenTuned(t, vfs.NewMem(), newFaulty(), p.tune)
+	a := dial(t, n)
+	a.must("CREATE TABLE t (id int8 PRIMARY KEY)")
+	a.must("CREATE MATERIALIZED VIEW v WITH (failover = 'all') AS SELECT count(*) AS n FROM t")
+	if msg := a.fails("22023", "CREATE MATERIALIZED VIEW x WITH (failover = 'none') AS SELECT 1 AS one"); !strings.Contains(msg, "region") {
+		t.Error(msg)
+	}
+	id := 0
+	for round, st := range []string{"", "ALTER MATERIALIZED VIEW v SET (failover = 'region')"} {
+		if st != "" {
+			a.must(st)
+		}
+		p.arm(jobID(t, n, "v"), 0)
+		for s := n.srv.Engine().Stats(); s.Recoveries+s.Restarts == int64(round); s = n.srv.Engine().Stats() {
+			if _, err := a.Exec(t.Context(), fmt.Sprintf("INSERT INTO t VALUES (%d)", id)); err == nil {
+				id++
+			}
+		}
+		a.want("SELECT n FROM v", fmt.Sprint(len(a.get("SELECT id FROM t"))))
+	}
+	if s := n.srv.Engine().Stats(); s.Recoveries != 1 || s.Restarts != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // soak is how long tests of random failures run: some seconds, or what WEIR_SOAK_MINUTES says, ten if WEIR_SOAK is set.
 func soak(t *testing.T, short time.Duration) time.Duration {
 	if testing.Short() {
@@ -212,6 +381,9 @@ func soak(t *testing.T, short time.Duration) time.Duration {
 	}
 	return short
 }
+
+// reach is a recursive view.
+const reach = "WITH RECURSIVE r (a, b) AS (SELECT a, b FROM edge UNION SELECT r.a, edge.b FROM r JOIN edge ON r.b = edge.a) SELECT a, b FROM r"
 
 // TestRandomPanics: operators of all jobs panic at random, several times a second, while clients write and read. Every
 // view is its query in the end, reads of a view never go back, and views that have not failed answer all the time.
@@ -245,9 +417,11 @@ func TestRandomPanics(t *testing.T) {
 	}
 	a.must("CREATE TABLE calm_t (id int8 PRIMARY KEY)")
 	a.must("CREATE MATERIALIZED VIEW calm AS SELECT count(*) AS n FROM calm_t")
+	a.must("CREATE TABLE edge (a int8, b int8)")
+	a.must("CREATE MATERIALIZED VIEW reach AS " + reach)
 	a.must("CREATE MATERIALIZED VIEW hist_n AS SELECT count(*) AS n FROM hist")
 	calm := actors(t, n, "calm")
-	failing := append([]string{"bid", "hist_n"}, viewOrder...)
+	failing := append([]string{"bid", "hist_n", "reach"}, viewOrder...)
 
 	ctx, cancel := context.WithTimeout(t.Context(), soak(t, 6*time.Second))
 	defer cancel()
@@ -280,6 +454,11 @@ func TestRandomPanics(t *testing.T) {
 				exec(c, fmt.Sprintf("DELETE FROM acct WHERE id = %d; INSERT INTO acct VALUES (%d, %d, %d)", id, id, rng.Intn(7), rng.Intn(100)))
 			}
 			exec(c, fmt.Sprintf("INSERT INTO hist VALUES (%d, %d)", w, i))
+			if rng.Intn(3) == 0 {
+				exec(c, fmt.Sprintf("DELETE FROM edge WHERE a = %d", rng.Intn(12)))
+			} else {
+				exec(c, fmt.Sprintf("INSERT INTO edge VALUES (%d, %d)", rng.Intn(12), rng.Intn(12)))
+			}
 			n.clock.advance(time.Millisecond)
 		})
 	}
@@ -328,7 +507,10 @@ func TestRandomPanics(t *testing.T) {
 	if now := actors(t, n, "calm"); !slices.Equal(now, calm) {
 		t.Errorf("actors of calm: %v, before %v", now, calm)
 	}
-	for _, v := range viewOrder {
+	queries := maps.Clone(views)
+	queries["reach"] = reach
+	for _, v := range append([]string{"reach"}, viewOrder...) {
+		views := queries
 		want := a.get(views[v])
 		for try := 0; ; try++ {
 			got := a.get("SELECT * FROM " + v)
