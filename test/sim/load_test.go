@@ -36,7 +36,9 @@ func tuned(t *testing.T, f *faulty, tune func(*server.Config)) *node {
 // hold up the recovery after a failure.
 func TestClientsThatStallARecovery(t *testing.T) {
 	f := newFaulty()
-	n := tuned(t, f, func(c *server.Config) { c.RecoveryGrace = 50 * time.Millisecond })
+	n := tuned(t, f, func(c *server.Config) {
+		c.RecoveryGrace, c.FailoverStrategy = 50*time.Millisecond, "restart-all"
+	})
 	a, reads, copies := dial(t, n), dial(t, n), dial(t, n)
 	a.must("CREATE TABLE t (id int8 PRIMARY KEY, v text)")
 	a.must("CREATE TABLE u (id int8 PRIMARY KEY)")
