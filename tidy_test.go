@@ -34,9 +34,10 @@ var longFiles = map[string]string{}
 
 // sleepers may call time.Sleep.
 var sleepers = map[string]string{
-	"test/crash/crash_test.go": "kills a process at random moments: the passing of time is what it tests",
-	"test/crash/sink_test.go":  "as crash_test.go",
-	"pgwire/conn_test.go":      "sleeps inside a synctest bubble, whose clock does not take time",
+	"test/crash/crash_test.go":  "kills a process at random moments: the passing of time is what it tests",
+	"test/crash/damage_test.go": "as crash_test.go",
+	"test/crash/sink_test.go":   "as crash_test.go",
+	"pgwire/conn_test.go":       "sleeps inside a synctest bubble, whose clock does not take time",
 }
 
 // badNames say nothing about what is in a package.

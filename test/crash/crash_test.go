@@ -44,7 +44,8 @@ func serve(dir string) error {
 	s, err := server.Open(server.Config{
 		DataDir: dir, Listen: "127.0.0.1:0", HTTP: "off", Parallelism: 2,
 		BarrierInterval: 20 * time.Millisecond, CheckpointInterval: 100 * time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		CheckpointRetentionInterval: 200 * time.Millisecond,
+		Logger:                      slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
 		return err
