@@ -59,6 +59,10 @@ func TestSimulation(t *testing.T) {
 		}
 		return
 	}
+	if testing.Short() {
+		runs(t, 0, ciSeeds/10)
+		return
+	}
 	all := runs(t, 0, ciSeeds)
 	if m := all.Missing(); len(m) > 0 {
 		t.Fatalf("the runs are too tame, these never happened: %v", m)
