@@ -371,7 +371,7 @@ func TestFailoverOption(t *testing.T) {
 	}
 }
 
-// soak is how long tests of random failures run: some seconds, or what WEIR_SOAK_MINUTES says, ten if WEIR_SOAK is set.
+// soak is how long a test of random failures runs: some seconds, or ten minutes if WEIR_SOAK is set.
 func soak(t *testing.T, short time.Duration) time.Duration {
 	if testing.Short() {
 		return short / 3
