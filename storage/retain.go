@@ -388,10 +388,15 @@ func (s *Store) logNeeded(pos LogPos) LogPos {
 // Checkpoints lists the checkpoints on disk: the newest, then the retained ones, newest first, then
 // those that were set aside.
 func (s *Store) Checkpoints() []StoredCheckpoint {
+	var size int64
+	// While a write waits for room, Pebble may not answer.
+	if s.usable() == nil && !s.room.full() {
+		size = int64(s.db.Metrics().DiskSpaceUsage())
+	}
 	s.mu.Lock()
 	out := []StoredCheckpoint{{
 		Kind: CheckpointNewest, Epoch: s.checkpoint.Epoch, LogPos: s.checkpoint.LogPos, Time: s.committedAt,
-		Bytes: int64(s.db.Metrics().DiskSpaceUsage()), Dir: s.stateDir(),
+		Bytes: size, Dir: s.stateDir(),
 	}}
 	kept := slices.Clone(s.retained)
 	s.mu.Unlock()
@@ -467,6 +472,12 @@ func (s *Store) runRetainer() {
 		select {
 		case <-r.stop:
 			return
+		case <-s.needRoom:
+			for s.room.full() && s.makeRoom() {
+				// One after the other is enough: the write is tried again soon.
+				s.pauseFor(roomPoll)
+			}
+			continue
 		case <-r.wake:
 		}
 		s.mu.Lock()
@@ -484,6 +495,16 @@ func (s *Store) runRetainer() {
 			s.retainFailed = now
 			s.cfg.Logger.Error("storage: retaining a checkpoint", "error", err)
 		}
+	}
+}
+
+// pauseFor waits, or until the store is closed.
+func (s *Store) pauseFor(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.retainer.stop:
 	}
 }
 

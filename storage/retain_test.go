@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -316,4 +317,48 @@ func synced(disk *vfs.MemFS) *vfs.MemFS {
 	}
 	walk("db")
 	return disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: crashRNG(1)})
+}
+
+// noRoomFS has no room for Pebble's tables and logs as long as there are retained checkpoints.
+type noRoomFS struct {
+	vfs.FS
+	on atomic.Bool
+}
+
+func (fs *noRoomFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if names, err := fs.List("db/" + checkpointsDir); fs.on.Load() && err == nil && len(names) > 0 {
+		return nil, syscall.ENOSPC
+	}
+	return fs.FS.Create(name, c)
+}
+
+func (fs *noRoomFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: 1 << 30}, nil
+}
+
+// TestWaitingWriteTakesRetainedCheckpoints: when Pebble itself finds no room, retained checkpoints go, one after the
+// other, and it goes on.
+func TestWaitingWriteTakesRetainedCheckpoints(t *testing.T) {
+	fs := &noRoomFS{FS: vfs.NewMem()}
+	cfg := testConfig(fs)
+	cfg.manualRetain, cfg.RetainInterval, cfg.ingestBytes = false, time.Hour, 1<<30
+	s, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := Epoch(1); e <= 2; e++ {
+		fill(t, s, TableID(e), e, 10)
+		if err := s.RetainCheckpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fs.on.Store(true)
+	if err := s.db.Flush(); err != nil { // makes a log and a table
+		t.Fatal(err)
+	}
+	if got, want := kinds(s), "newest 2"; got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+	fill(t, s, 3, 3, 10)
+	mustClose(t, s)
 }

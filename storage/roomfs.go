@@ -25,8 +25,8 @@ type roomFS struct {
 	// given is closed when nobody shall wait any more.
 	given  chan struct{}
 	giveUp sync.Once
-	// makeRoom, if not nil, gives up something on the disk; false if there is nothing.
-	makeRoom func() bool
+	// wanted is told, if not nil, that a write waits. It must not block: Pebble's locks may be held.
+	wanted func()
 }
 
 // roomPoll is how often a write is tried again.
@@ -51,14 +51,14 @@ func noRoom(err error) bool {
 // try calls f until its error is another one than that of a full disk.
 func (fs *roomFS) try(name string, f func() error) error {
 	err := f()
-	for noRoom(err) && fs.makeRoom != nil && fs.makeRoom() {
-		err = f()
-	}
 	if !noRoom(err) {
 		return err
 	}
 	if fs.waiting.Add(1) == 1 {
 		fs.logger.Error("storage: the disk is full, writing waits for room", "file", name, "error", err)
+	}
+	if fs.wanted != nil {
+		fs.wanted()
 	}
 	defer func() {
 		if fs.waiting.Add(-1) == 0 {

@@ -124,6 +124,8 @@ type Store struct {
 	// retainMu lets one change of the retained checkpoints in. It is taken before commitMu.
 	retainMu sync.Mutex
 	retainer *retainer
+	// needRoom has capacity 1: a write of Pebble's waits because the disk is full.
+	needRoom chan struct{}
 	// retainFailed is when the retainer has failed last; its own.
 	retainFailed time.Time
 	// fallback says what Open had to do, restored which retained checkpoint it took.
@@ -217,7 +219,8 @@ func Open(cfg Config) (_ *Store, err error) {
 		tails:        map[TableID]*stateTail{},
 		room:         newRoomFS(cfg.FS, cfg.Logger),
 	}
-	s.room.makeRoom = s.makeRoom
+	s.needRoom = make(chan struct{}, 1)
+	s.room.wanted = func() { notify(s.needRoom) }
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(*engineError)
