@@ -86,6 +86,9 @@ type Pace struct {
 	// Completed gives the newest completed epoch, Now the time.
 	Completed func() storage.Epoch
 	Now       func() time.Time
+	// Later asks for a barrier once an epoch is complete. Asking at once, whoever is behind would keep as many barriers
+	// under way as there may be, and with them itself behind.
+	Later func(storage.Epoch)
 
 	began time.Time
 }
@@ -203,7 +206,7 @@ func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
 	b.version = nil
 	defer v.Release()
 	if b.behind(br.Epoch) {
-		b.RequestBarrier()
+		b.Later(br.Epoch)
 		return nil
 	}
 	b.portion = int(b.next(int64(b.portion)))

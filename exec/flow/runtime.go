@@ -379,6 +379,15 @@ func (r *Runtime) inputArrived() {
 	}
 }
 
+// BarrierAfter is RequestBarrier once an epoch is complete.
+func (r *Runtime) BarrierAfter(e storage.Epoch) {
+	r.wg.Go(func() {
+		if r.Wait(r.ctx, e) == nil {
+			r.RequestBarrier()
+		}
+	})
+}
+
 // RequestBarrier asks that the open epoch be ended now.
 func (r *Runtime) RequestBarrier() {
 	r.inject.Lock()

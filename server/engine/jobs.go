@@ -270,6 +270,7 @@ type leaves struct {
 func (l *leaves) pace() flow.Pace {
 	return flow.Pace{
 		Completed: func() storage.Epoch { return storage.Epoch(l.i.RT.Marks().Completed) }, Now: time.Now,
+		Later: l.i.RT.BarrierAfter,
 	}
 }
 

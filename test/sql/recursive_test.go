@@ -2,14 +2,17 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // recursiveViews are views over the tables edge (a, b, w) and start (x), by name.
@@ -28,10 +31,10 @@ var recursiveViews = []struct{ name, query string }{
 }
 
 // Recursive views over random graphs equal their queries after random changes in transactions of any size, on one
-// actor and on two, through restarts and crashes: with checkpoints that were taken in the middle of an iteration, whose
+// actor and on two, through restarts, crashes and panics of operators: with checkpoints that were taken in the middle of an iteration, whose
 // log is then replayed; and with feedback that is spilled.
 func TestRecursiveViewsEqualTheirQueries(t *testing.T) {
-	seeds, steps := 6, 25
+	seeds, steps := 4, 20
 	if testing.Short() {
 		seeds, steps = 2, 15
 	}
@@ -42,7 +45,8 @@ func TestRecursiveViewsEqualTheirQueries(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewSource(int64(seed)))
-			w := start(t, setup{parallelism: 1 + seed%2, chunk: 1 + r.Intn(5), checkpoint: time.Hour, loopMemory: []int{0, 1, 100}[seed%3]})
+			p := &panicking{}
+			w := start(t, setup{parallelism: 1 + seed%2, chunk: 1 + r.Intn(5), checkpoint: time.Hour, loopMemory: []int{0, 1, 100}[seed%3], fault: p.call})
 			g := &graph{t: t, r: r, w: w}
 			g.exec("CREATE TABLE edge (a int, b int, w int)")
 			g.exec("CREATE TABLE start (x int)")
@@ -55,6 +59,9 @@ func TestRecursiveViewsEqualTheirQueries(t *testing.T) {
 			}
 			g.compare(-1)
 			for step := range steps {
+				if r.Intn(3) == 0 {
+					p.left.Store(1 + r.Int63n(400))
+				}
 				g.change()
 				switch r.Intn(8) {
 				case 0:
@@ -73,9 +80,21 @@ func TestRecursiveViewsEqualTheirQueries(t *testing.T) {
 					g.again(w.restart)
 				}
 				g.compare(step)
+				p.left.Store(0)
 			}
 			g.close()
+			t.Logf("%d panics", p.hits.Load())
 		})
+	}
+}
+
+// panicking lets an operator panic after so many calls of operators; 0: none.
+type panicking struct{ left, hits atomic.Int64 }
+
+func (p *panicking) call() {
+	if p.left.Load() > 0 && p.left.Add(-1) == 0 {
+		p.hits.Add(1)
+		panic("injected")
 	}
 }
 
@@ -111,9 +130,22 @@ func (g *graph) exec(q string) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
 	defer cancel()
-	if _, err := g.conn().PgConn().Exec(ctx, q).ReadAll(); err != nil {
-		g.t.Fatalf("%s: %v", q, err)
+	for {
+		_, err := g.conn().PgConn().Exec(ctx, q).ReadAll()
+		if restarted(err) {
+			continue
+		}
+		if err != nil {
+			g.t.Fatalf("%s: %v", q, err)
+		}
+		return
 	}
+}
+
+// restarted: something of the server was started again meanwhile, and nothing of the statement has been done.
+func restarted(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "40001"
 }
 
 func (g *graph) change() {
@@ -149,7 +181,14 @@ func (g *graph) rows(q string) string {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
 	defer cancel()
-	res, err := g.conn().PgConn().Exec(ctx, "SELECT count(*), string_agg(q::text, ' ' ORDER BY q::text) FROM ("+q+") q").ReadAll()
+	var res []*pgconn.Result
+	var err error
+	for {
+		res, err = g.conn().PgConn().Exec(ctx, "SELECT count(*), string_agg(q::text, ' ' ORDER BY q::text) FROM ("+q+") q").ReadAll()
+		if !restarted(err) {
+			break
+		}
+	}
 	if err != nil {
 		g.t.Fatalf("%s: %v", q, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/server"
 	"github.com/weirdb/weir/server/engine"
 )
@@ -29,6 +30,8 @@ type setup struct {
 	recursion int
 	// loopMemory is how many bytes of a loop's feedback stay in memory; 0: as usual.
 	loopMemory int
+	// fault is called before an operator of a job gets something, and may panic; jobs are then never given up.
+	fault func()
 }
 
 // weir is a running server.
@@ -67,6 +70,10 @@ func (w *weir) open() {
 		Logger: slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tune: func(c *engine.Config) {
 			c.ChunkSize, c.LoopMemory = w.setup.chunk, w.setup.loopMemory
+			if w.setup.fault != nil {
+				c.Fault = func(flow.JobID, flow.ActorID, string) { w.setup.fault() }
+				c.Failover.Attempts, c.Failover.FirstDelay, c.Failover.MaxDelay = -1, time.Millisecond, 2*time.Millisecond
+			}
 			c.Storage.CacheBytes = 4 << 20
 			c.Storage.MemTableBytes = 1 << 20
 			if w.fs != nil {
