@@ -202,12 +202,12 @@ func TestRetainOnFailingDisk(t *testing.T) {
 // fullFS is full until the retained checkpoints are gone, but for so many.
 type fullFS struct {
 	vfs.FS
-	spare int
+	spare atomic.Int64
 }
 
 func (fs *fullFS) GetDiskUsage(path string) (vfs.DiskUsage, error) {
 	names, err := fs.List("db/" + checkpointsDir)
-	if err == nil && len(names) > fs.spare {
+	if err == nil && int64(len(names)) > fs.spare.Load() {
 		return vfs.DiskUsage{AvailBytes: 1 << 10}, nil
 	}
 	return vfs.DiskUsage{AvailBytes: 1 << 30}, nil
@@ -215,7 +215,8 @@ func (fs *fullFS) GetDiskUsage(path string) (vfs.DiskUsage, error) {
 
 // TestFullDiskTakesRetainedCheckpoints: they go, the oldest first, before a commit or a write fails.
 func TestFullDiskTakesRetainedCheckpoints(t *testing.T) {
-	fs := &fullFS{FS: vfs.NewMem(), spare: 10}
+	fs := &fullFS{FS: vfs.NewMem()}
+	fs.spare.Store(10)
 	s := testStore(t, fs)
 	for e := Epoch(1); e <= 2; e++ {
 		fill(t, s, TableID(e), e, 10)
@@ -223,21 +224,21 @@ func TestFullDiskTakesRetainedCheckpoints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fs.spare = 1
+	fs.spare.Store(1)
 	fill(t, s, 3, 3, 10)
 	if got, want := kinds(s), "newest 3, retained 2"; got != want {
 		t.Fatalf("%s, want %s", got, want)
 	}
-	fs.spare = 0
+	fs.spare.Store(0)
 	mustSubmit(t, s.Log(), true, strings.Repeat("x", 2<<20))
 	if got, want := kinds(s), "newest 3"; got != want {
 		t.Fatalf("%s, want %s", got, want)
 	}
-	fs.spare = -1
+	fs.spare.Store(-1)
 	if err := s.Commit(context.Background(), Commit{Epoch: 4}); sqlerr.From(err).Code != sqlerr.DiskFull {
 		t.Fatal(err)
 	}
-	fs.spare = 10
+	fs.spare.Store(10)
 	fill(t, s, 4, 4, 10)
 	mustClose(t, s)
 }
