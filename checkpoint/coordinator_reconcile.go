@@ -168,6 +168,7 @@ func (c *Coordinator) resume(now time.Time) {
 			}
 		}
 	}
+	c.noCheckpointAnyMore(byEpoch)
 	st.completed = max(st.completed, st.durable)
 	st.injected = max(st.injected, st.completed)
 	c.accepted = c.mutated
@@ -224,6 +225,21 @@ func (c *Coordinator) resume(now time.Time) {
 	c.pruneRounds()
 	for _, w := range c.workers {
 		w.report = nil
+	}
+}
+
+// noCheckpointAnyMore makes plain epochs of the rounds that a worker was told to start as checkpoints and does not list,
+// though it has not heard that they are saved: for it they are over, and what it handed over for them may be gone.
+func (c *Coordinator) noCheckpointAnyMore(byEpoch map[Epoch]RoundReport) {
+	for e, b := range byEpoch {
+		for _, w := range c.workers {
+			r := w.report
+			listed := slices.ContainsFunc(r.Rounds, func(x RoundReport) bool { return x.Epoch == e })
+			if r.Started >= e && r.Saved < e && !listed {
+				b.Kind = KindEpoch
+				byEpoch[e] = b
+			}
+		}
 	}
 }
 

@@ -372,7 +372,7 @@ type (
 		Started, Completed, Saved Epoch
 		// LastMutation is the newest mutation that it has started.
 		LastMutation uint64
-		// Dirty: the open epoch has input.
+		// Dirty: there was input since the barrier of the newest checkpoint that was started.
 		Dirty bool
 		// Rounds are the barriers started and not known to be completed, and the checkpoints not
 		// known to be saved, oldest first.

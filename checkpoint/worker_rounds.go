@@ -17,7 +17,10 @@ func (w *Worker) startCheckpoint(m StartCheckpoint, now time.Time) error {
 		return nil
 	}
 	w.started = m.Epoch
-	w.dirty = false
+	if m.Kind != KindEpoch {
+		// Input that only a plain barrier is behind must still be said if it has not been heard: a checkpoint has to follow.
+		w.dirty = false
+	}
 	w.lastMutation = max(w.lastMutation, m.MutationID)
 	w.rounds = append(w.rounds, RoundReport{
 		Epoch: m.Epoch, Kind: m.Kind, MutationID: m.MutationID, Mutation: m.Mutation, Add: m.Add, Remove: m.Remove,

@@ -26,13 +26,6 @@ type arrived struct {
 	m    message
 }
 
-// envelope is a message in the gate, with the number of the connection's message.
-type envelope struct {
-	from *conn
-	slot int
-	m    message
-}
-
 // conn is a producer's end of the connection to one consumer. It can break: then what is under way is lost, and after a
 // while the two agree again on what has arrived.
 type conn struct {

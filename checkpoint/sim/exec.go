@@ -22,10 +22,10 @@ type exec struct {
 
 	// gate is the consumer's end of its channel, back that of a loop's feedback channel. queue is what is in the
 	// channel, backQueue in the feedback channel.
-	gate, back *channel.Gate[envelope]
+	gate, back *channel.Gate[arrived]
 	queue      []arrived
 	backQueue  []arrived
-	spilled    map[int64]envelope
+	spilled    map[int64]arrived
 	spillRefs  int64
 	outs       []*conn
 	feedback   *conn
@@ -62,7 +62,7 @@ func (p *workerProc) restore(m checkpoint.RestoreInstanceState) (*exec, error) {
 	}
 	x := &exec{
 		w: w, proc: p, spec: spec, actor: m.Actor, attempt: m.Attempt, gen: generationOf(m.Txid), state: map[rowID]entry{}, dirty: newSnapshot(),
-		epoch: p.m.Started() + 1, spilled: map[int64]envelope{},
+		epoch: p.m.Started() + 1, spilled: map[int64]arrived{},
 	}
 	s := newSnapshot()
 	s.pos = 0
@@ -116,8 +116,8 @@ func (x *exec) channels(s *snapshot) {
 	// The barrier leaves a loop after its head has handed over: those channels begin anew with each generation.
 	leaves := len(spec.from) > 0 && spec.from[0].role == headRole && spec.role == sinkRole
 	if len(spec.from) > 0 {
-		cfg := channel.Config[envelope]{
-			Alignment: w.plan.alignment, Memory: w.plan.earlyMemory, Size: func(envelope) int64 { return 1 },
+		cfg := channel.Config[arrived]{
+			Alignment: w.plan.alignment, Memory: w.plan.earlyMemory, Size: func(arrived) int64 { return 1 },
 		}
 		if w.plan.spill {
 			cfg.Spill = spillOf{x}
@@ -145,7 +145,7 @@ func (x *exec) channels(s *snapshot) {
 		if s.feedback.Seq > 0 {
 			p.Seq = s.feedback.Seq
 		}
-		x.back = channel.NewGate(channel.Config[envelope]{Producers: []channel.Position{p}})
+		x.back = channel.NewGate(channel.Config[arrived]{Producers: []channel.Position{p}})
 		if !x.proc.lost {
 			w.audit.Consumer(channelOf(spec, true), []channel.Position{p})
 		}
@@ -376,8 +376,7 @@ func (x *exec) receive(a arrived) {
 		x.unaligned(a)
 		return
 	}
-	e := envelope{a.from, a.slot, a.m}
-	v, err := x.gate.Receive(a.slot, h, a.m.Kind, e)
+	v, err := x.gate.Receive(a.slot, h, a.m.Kind, a)
 	if err != nil {
 		x.receiveFailed(a, err)
 		return
@@ -397,7 +396,7 @@ func (x *exec) receive(a arrived) {
 		w.say("actor %d drops %v, which it has had", x.spec.id, h)
 	}
 	a.from.acknowledge(x.gate.Wanted(a.slot).Seq - 1)
-	x.act(e, v)
+	x.act(a, v)
 }
 
 // receiveFailed is what follows an error of the gate: a gap is the end of the connection, anything else is wrong.
@@ -406,7 +405,7 @@ func (x *exec) receiveFailed(a arrived, err error) {
 }
 
 // act does what a verdict asks for.
-func (x *exec) act(e envelope, v channel.Verdict) {
+func (x *exec) act(e arrived, v channel.Verdict) {
 	if v != channel.Process && v != channel.Passed && v != channel.Aligned {
 		return
 	}
@@ -579,7 +578,7 @@ func (w *world) countVerdict(v channel.Verdict) {
 // spillOf is the disk for early arrivals of an execution.
 type spillOf struct{ x *exec }
 
-func (s spillOf) Write(e envelope) (int64, error) {
+func (s spillOf) Write(e arrived) (int64, error) {
 	if s.x.w.medium.full {
 		return 0, errDiskFull
 	}
@@ -591,7 +590,7 @@ func (s spillOf) Write(e envelope) (int64, error) {
 	return s.x.spillRefs, nil
 }
 
-func (s spillOf) Read(ref int64) (envelope, error) {
+func (s spillOf) Read(ref int64) (arrived, error) {
 	e, ok := s.x.spilled[ref]
 	if !ok {
 		return e, fmt.Errorf("nothing was spilled under %d", ref)

@@ -23,10 +23,12 @@ const (
 	breakConns
 	// cutControl: all control messages get lost for a while.
 	cutControl
+	// corruptBlob: something of the newest checkpoint cannot be read until faults stop, if the plan has that.
+	corruptBlob
 	faultKinds
 )
 
-var faultNames = [...]string{"worker crashes", "worker is taken for dead", "actor fails", "coordinator crashes", "coordinator is taken for dead", "store crashes", "disk is full", "connections break", "control messages are lost"}
+var faultNames = [...]string{"worker crashes", "worker is taken for dead", "actor fails", "coordinator crashes", "coordinator is taken for dead", "store crashes", "disk is full", "connections break", "control messages are lost", "a state becomes unreadable"}
 
 func (k faultKind) String() string { return faultNames[k] }
 
@@ -113,6 +115,17 @@ func (w *world) inject(f fault) {
 						c.fail()
 					}
 				}
+			}
+		}
+	case corruptBlob:
+		if !w.plan.corrupt || len(w.medium.state.Checkpoints) == 0 {
+			return
+		}
+		for _, s := range w.medium.state.Checkpoints[0].States {
+			if s.Location != "" {
+				w.say("blob %s", s.Location)
+				w.medium.corrupt[s.Location] = true
+				break
 			}
 		}
 	case cutControl:

@@ -57,7 +57,7 @@ func makePlan(r *rng, cfg Config) plan {
 	if r.one(4) {
 		p.timeout = int64(r.between(20, 100)) * 1000
 	}
-	p.local = r.one(3)
+	p.local, p.corrupt = r.one(3), r.one(8)
 	p.savepoints, p.aborts = r.one(4), r.one(4)
 	for range 12 {
 		s := 1

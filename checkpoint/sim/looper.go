@@ -212,7 +212,7 @@ func (x *exec) pumpFeedback() bool {
 	if x.w.cfg.Bug == NoGenerations {
 		h.Generation = x.back.Wanted(0).Generation
 	}
-	v, err := x.back.Receive(0, h, a.m.Kind, envelope{a.from, 0, a.m})
+	v, err := x.back.Receive(0, h, a.m.Kind, a)
 	if err != nil {
 		x.receiveFailed(a, err)
 		return false

@@ -162,7 +162,15 @@ func (p *coordProc) act(a checkpoint.Action) {
 			w.crashCoordinator(1000)
 		}
 	case checkpoint.FellBack:
-		w.fail("the store lost checkpoint %d: %s", a.From, a.Reason)
+		w.say("coordinator: falls back from checkpoint %d to %d: %s", a.From, a.To, a.Reason)
+		if len(w.medium.corrupt) == 0 {
+			w.fail("the store lost checkpoint %d: %s", a.From, a.Reason)
+		}
+		if a.To > 0 {
+			w.fellBack = true
+			w.res.Fallbacks++
+			clear(w.check.pos)
+		}
 	case checkpoint.Complete:
 		w.say("coordinator: epoch %d is complete", a.Epoch)
 		w.note(1, uint64(a.Epoch))

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -51,9 +52,7 @@ func TestSimulation(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := Run(Config{Seed: n, Trace: true})
-		for _, l := range r.Trace {
-			t.Log(l)
-		}
+		fmt.Println(strings.Join(r.Trace, "\n"))
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}

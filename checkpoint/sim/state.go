@@ -3,7 +3,6 @@ package sim
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/checkpoint/channel"
@@ -174,11 +173,4 @@ func (s *snapshot) apply(b []byte) error {
 		return fmt.Errorf("%d bytes behind a state", len(d.b))
 	}
 	return d.err
-}
-
-// sortedIDs are the rows of a state in order.
-func (s *snapshot) sortedIDs() []rowID {
-	ids := slices.Clone(s.order)
-	slices.Sort(ids)
-	return ids
 }

@@ -51,6 +51,8 @@ type Counts struct {
 	Recovered, Undone int
 	// Lost and Repeated are control messages; Aborted are checkpoints.
 	Lost, Repeated, Aborted int
+	// Fallbacks are restores of an older checkpoint because the newest could not be read.
+	Fallbacks int
 	// Regions were restarted alone. Overlaps are barriers that entered a loop while another was under way in it.
 	Regions, Overlaps int
 }
@@ -66,7 +68,7 @@ func (c *Counts) fields() []*int {
 	return []*int{
 		&c.Events, &c.Checkpoints, &c.Restores, &c.Faults, &c.Reconciled, &c.Fenced, &c.Ahead, &c.Duplicates, &c.Held, &c.Spilled,
 		&c.HeldBack, &c.Reconnects, &c.Resent, &c.Replayed, &c.Rounds, &c.Recovered, &c.Undone, &c.Lost, &c.Repeated, &c.Aborted,
-		&c.Regions, &c.Overlaps,
+		&c.Regions, &c.Overlaps, &c.Fallbacks,
 	}
 }
 
@@ -75,7 +77,7 @@ func (c *Counts) Missing() []string {
 	names := []string{
 		"events", "checkpoints", "restores", "faults", "reconciled", "fenced", "ahead", "duplicates", "held", "spilled",
 		"held back", "reconnects", "resent", "replayed", "rounds", "recovered", "undone", "lost", "repeated", "aborted",
-		"regions", "overlaps",
+		"regions", "overlaps", "fallbacks",
 	}
 	var out []string
 	for i, v := range c.fields() {
@@ -115,6 +117,9 @@ type world struct {
 
 	incarnation uint64
 	local       *localFailover
+	// fellBack: a checkpoint could not be read and an older one was restored. States are as right as ever then, but
+	// what the sinks have committed of the lost one cannot be taken back.
+	fellBack bool
 	// restored are the workers that have answered an attempt.
 	restored map[restoredKey]bool
 	// cut is until when all control messages get lost.
@@ -154,6 +159,8 @@ type plan struct {
 	aborts         bool
 	// local: what fails is restarted alone.
 	local bool
+	// corrupt: checkpoints may become unreadable.
+	corrupt bool
 }
 
 // event is something that happens at a time.
@@ -259,7 +266,7 @@ func Run(cfg Config) Result {
 	if w.err == nil && !w.finished() {
 		w.fail("nothing happens any more: %s", w.situation())
 	}
-	if w.err == nil {
+	if w.err == nil && !w.fellBack {
 		w.check.end()
 	}
 	w.res.Err = w.err
@@ -277,6 +284,7 @@ func (w *world) calmDown() {
 	}
 	w.lost = nil
 	w.medium.full = false
+	clear(w.medium.corrupt)
 	if w.store == nil {
 		w.startStore()
 	}
@@ -292,7 +300,7 @@ func (w *world) calmDown() {
 
 // finished tells whether everything has been read, counted, saved and committed.
 func (w *world) finished() bool {
-	if w.check.best < w.graph.total() || w.target.rows < w.graph.total() {
+	if w.check.best < w.graph.total() || w.target.rows < w.graph.total() && !w.fellBack {
 		return false
 	}
 	return w.coord != nil && w.coord.c.State() == checkpoint.CoordinatorRunning
