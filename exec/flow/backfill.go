@@ -87,7 +87,7 @@ type Pace struct {
 	Completed func() storage.Epoch
 	Now       func() time.Time
 	// Later asks for a barrier once an epoch is complete. Asking at once, whoever is behind would keep as many barriers
-	// under way as there may be, and with them itself behind.
+	// under way as there may be, and with them itself behind. Nil: ask at once.
 	Later func(storage.Epoch)
 
 	began time.Time
@@ -103,6 +103,15 @@ const (
 
 // behind tells whether rows of the last portion, which went into the epoch before e, may still be under way.
 func (p *Pace) behind(e storage.Epoch) bool { return p.Completed != nil && p.Completed()+1 < e }
+
+// later asks for the barrier after which a portion may be read.
+func (p *Pace) later(e storage.Epoch, request func()) {
+	if p.Later == nil {
+		request()
+		return
+	}
+	p.Later(e)
+}
 
 // next gives the size of the portion that begins now, from that of the last one.
 func (p *Pace) next(portion int64) int64 {
@@ -206,7 +215,7 @@ func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
 	b.version = nil
 	defer v.Release()
 	if b.behind(br.Epoch) {
-		b.Later(br.Epoch)
+		b.later(br.Epoch, b.RequestBarrier)
 		return nil
 	}
 	b.portion = int(b.next(int64(b.portion)))

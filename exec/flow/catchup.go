@@ -120,7 +120,7 @@ func (c *TableCatchUp) AfterBarrier(b exec.Barrier) error {
 	c.version = nil
 	defer v.Release()
 	if c.behind(b.Epoch) {
-		c.Later(b.Epoch)
+		c.later(b.Epoch, c.RequestBarrier)
 		return nil
 	}
 	c.Portion = int(c.next(int64(c.Portion)))
