@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/weirdb/weir/checkpoint/failover"
+	"github.com/weirdb/weir/connector"
+	"github.com/weirdb/weir/connector/file"
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/server"
 	"github.com/weirdb/weir/server/engine"
@@ -340,6 +343,61 @@ func TestStalledAndResumed(t *testing.T) {
 	a.must("DROP MATERIALIZED VIEW w, j, v, other")
 	if after := tables(t, n); !reflect.DeepEqual(after, before) {
 		t.Errorf("tables %v, before %v", after, before)
+	}
+}
+
+// TestSinkOfARegion: a sink with transactions has every row once, however often its region, or that of its source, restarts.
+func TestSinkOfARegion(t *testing.T) {
+	p := newPanics()
+	f := newFaulty()
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	n, err := openTuned(vfs.NewMem(), 1, func(c *server.Config) {
+		c.RestartAttempts, c.RestartDelayMax = -1, time.Millisecond
+		p.tune(c)
+	}, f.register, func(r *connector.Registry) { r.AddSink("file", file.NewSink) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.close(); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+	})
+	a := dial(t, n)
+	a.must("CREATE SOURCE src (n int8) WITH (connector = 'faulty')")
+	a.must("CREATE MATERIALIZED VIEW v AS SELECT n FROM src WHERE n >= 0")
+	a.must("CREATE SINK s FROM v WITH (connector = 'file', path = '" + path + "') FORMAT PLAIN ENCODE JSON")
+	rows := int64(0)
+	for round := range 12 {
+		restarts := n.srv.Engine().Stats().Restarts
+		p.arm(jobID(t, n, []string{"s", "v", "src", "s"}[round%4]), round%5)
+		for n.srv.Engine().Stats().Restarts == restarts {
+			rows += 3
+			f.give(rows)
+			a.get("SELECT count(*) FROM v")
+		}
+	}
+	a.await("SELECT count(*) FROM v", fmt.Sprint(rows))
+	end := time.Now().Add(20 * time.Second)
+	for {
+		tables(t, n) // makes a checkpoint
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		for line := range strings.Lines(string(b)) {
+			seen[line]++
+			if seen[line] > 1 {
+				t.Fatalf("%q is there twice", line)
+			}
+		}
+		if int64(len(seen)) == rows {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d rows in the file, want %d", len(seen), rows)
+		}
 	}
 }
 
