@@ -339,7 +339,7 @@ func (p *storeProc) act(a checkpoint.Action) {
 	w := p.w
 	// done answers later, unless the store dies before; what it wrote may be on the medium or not.
 	done := func(write func() error, answer func(error) checkpoint.Message) {
-		d := int64(w.rng.between(5, 2*w.plan.controlDelay))
+		d := int64(w.rng.between(5, 2*w.plan.controlDelay+5))
 		at := int64(w.rng.n(int(d)))
 		var err error
 		w.after(at, func() {
