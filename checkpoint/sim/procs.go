@@ -163,7 +163,7 @@ func (p *coordProc) act(a checkpoint.Action) {
 		}
 	case checkpoint.FellBack:
 		w.say("coordinator: falls back from checkpoint %d to %d: %s", a.From, a.To, a.Reason)
-		if len(w.medium.corrupt) == 0 {
+		if !w.plan.corrupt {
 			w.fail("the store lost checkpoint %d: %s", a.From, a.Reason)
 		}
 		if a.To > 0 {
