@@ -295,6 +295,14 @@ func (s *Store) suspect(path string, cause error) {
 	}
 }
 
+// Suspects names the files that could not be read since the store was opened. The next Open verifies them,
+// and falls back if they are damaged.
+func (s *Store) Suspects() []string {
+	s.suspectMu.Lock()
+	defer s.suspectMu.Unlock()
+	return slices.Clone(s.suspects)
+}
+
 // clearSuspects forgets the files that an earlier life has noted, and that are well.
 func (s *Store) clearSuspects() error {
 	s.suspectMu.Lock()

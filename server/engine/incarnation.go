@@ -113,15 +113,22 @@ func (i *Incarnation) Catalog() *catalog.Catalog { return i.cat.Load() }
 
 // start opens the store and starts all jobs; it returns when every acknowledged write is visible.
 func (e *Engine) start() (*Incarnation, error) {
-	store, err := storage.Open(e.cfg.Storage)
-	if err != nil {
-		return nil, err
+	for attempt := 1; ; attempt++ {
+		store, err := storage.Open(e.cfg.Storage)
+		if err != nil {
+			return nil, err
+		}
+		i, err := e.startOn(store)
+		if err == nil {
+			return i, nil
+		}
+		suspects := store.Suspects()
+		if cerr := store.Close(); cerr != nil || len(suspects) == 0 || attempt > 5 || e.ctx.Err() != nil {
+			return nil, errors.Join(err, cerr)
+		}
+		// Opening again verifies those files. It falls back, or fails if there is nothing to fall back to.
+		e.cfg.Logger.Error("start failed because of damaged files", "files", suspects, "error", err)
 	}
-	i, err := e.startOn(store)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return i, nil
 }
 
 func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {

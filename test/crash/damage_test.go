@@ -58,7 +58,15 @@ func TestDamagedDisk(t *testing.T) {
 		wg.Wait()
 		what := damageFile(t, rng, filepath.Join(dir, "state"))
 		p = startServer(t, dir)
-		if err := w.check(ctx, p); err != nil {
+		err := w.check(ctx, p)
+		if _, serr := os.Stat(filepath.Join(dir, "SUSPECT")); err != nil && serr == nil {
+			// A table that is not new is not verified at the start. A read has found it: now it is.
+			t.Logf("round %d, %s: %v", round, what, err)
+			p.kill()
+			p = startServer(t, dir)
+			err = w.check(ctx, p)
+		}
+		if err != nil {
 			text, _ := os.ReadFile(dir + ".log")
 			p.kill()
 			t.Fatalf("round %d, %s: %v\n%s", round, what, err, tail(string(text)))
