@@ -130,6 +130,7 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	}
 	s.batchEpoch = batch
 	s.head.checkpoint(info)
+	s.commitBytes.Store(size)
 
 	for _, p := range plans {
 		p.committed()
@@ -151,6 +152,9 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	notify(s.retainer.wake)
 	return nil
 }
+
+// CommitBytes is about how much the last checkpoint that this process committed has written.
+func (s *Store) CommitBytes() int64 { return s.commitBytes.Load() }
 
 // maxCommit bounds the bytes of a checkpoint; Pebble's batches end at 4 GiB.
 const maxCommit = 3 << 30

@@ -150,7 +150,9 @@ type Store struct {
 	tails  map[TableID]*stateTail
 	// tailBytes is the size of all of them.
 	tailBytes atomic.Int64
-	folder    *folder
+	// commitBytes is what the last commit has written.
+	commitBytes atomic.Int64
+	folder      *folder
 
 	// mu guards what follows. It is taken before an arrangement's lock, never after.
 	mu           sync.Mutex

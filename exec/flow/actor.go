@@ -37,6 +37,8 @@ type actor struct {
 	tables []*storage.StateTable
 	// passed is the newest epoch whose barrier the actor has passed.
 	passed atomic.Uint64
+	// from is the epoch of its first barrier, 0 before that is injected.
+	from atomic.Uint64
 	// commits: some operator wants to know of checkpoints that are saved.
 	commits atomic.Bool
 	// last is set when the barrier that removes the actor has passed.

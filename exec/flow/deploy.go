@@ -303,6 +303,10 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 	if a.loop != nil {
 		a.loop.in = newInbox(len(a.loop.ports), r.cfg.QueueChunks)
 	}
+	a.in.producers = make([]ActorID, len(ports))
+	if a.loop != nil {
+		a.loop.in.producers = make([]ActorID, len(a.loop.ports))
+	}
 	for _, s := range sources {
 		in := a.frag.Inputs[s.in]
 		e := r.edgeFor(s.actor, a, s.in, in, m, d)
@@ -311,6 +315,7 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 		if in.Loop {
 			to = a.loop.in
 		}
+		to.producers[s.slot] = s.actor.id
 		e.targets = append(e.targets, feed{in: to, to: a.id, slot: s.slot})
 	}
 	return nil

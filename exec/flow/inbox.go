@@ -97,9 +97,13 @@ type inbox struct {
 	queue  []message
 	spare  []message // the consumer's last batch, for reuse
 	queued []int     // by slot: chunks not yet released
-	rows   int       // of all chunks not yet released
-	limit  int       // chunks a slot may have queued; 0: no limit
-	closed bool
+	// blocked tells, by slot, whether the producer waits for room; producers says which actors they are, as far as
+	// they are actors.
+	blocked   []bool
+	producers []ActorID
+	rows      int // of all chunks not yet released
+	limit     int // chunks a slot may have queued; 0: no limit
+	closed    bool
 	// dead: the actor's job was stopped by a failure. What is put is dropped, and its producers, which
 	// may be of jobs that run on, see nothing of it.
 	dead bool
@@ -109,7 +113,7 @@ type inbox struct {
 const maxSpare = 1 << 10
 
 func newInbox(slots, limit int) *inbox {
-	b := &inbox{wake: make(chan struct{}, 1), queued: make([]int, slots), limit: limit}
+	b := &inbox{wake: make(chan struct{}, 1), queued: make([]int, slots), blocked: make([]bool, slots), limit: limit}
 	b.notFull.L = &b.mu
 	return b
 }
@@ -119,8 +123,10 @@ func (b *inbox) put(m message) error {
 	b.mu.Lock()
 	if m.chunk != nil {
 		for b.limit > 0 && b.queued[m.slot] >= b.limit && !b.closed {
+			b.blocked[m.slot] = true
 			b.notFull.Wait()
 		}
+		b.blocked[m.slot] = false
 		b.queued[m.slot]++
 		b.rows += m.chunk.chunk.Len()
 	}

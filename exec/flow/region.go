@@ -401,37 +401,3 @@ func (r *Runtime) CommittedPosition(id JobID, split int) (SplitPosition, error) 
 func offsetsTable(j *Job, f *Fragment) storage.TableID {
 	return j.StateID(fmt.Sprintf("%d/source/offsets", f.ID))
 }
-
-// ActorInfo describes an actor for system views.
-type ActorInfo struct {
-	ID       ActorID
-	Job      JobID
-	Fragment int
-	Index    int
-	// Passed is the newest epoch whose barrier it has passed.
-	Passed storage.Epoch
-	// State is running, or stopped if its job has failed.
-	State string
-}
-
-// Actors lists the actors of all jobs, by id.
-func (r *Runtime) Actors() []ActorInfo {
-	r.jobsMu.RLock()
-	defer r.jobsMu.RUnlock()
-	var out []ActorInfo
-	for _, d := range r.jobs {
-		state := "running"
-		if d.dead.Load() {
-			state = "stopped"
-		}
-		for _, as := range d.actors {
-			for _, a := range as {
-				out = append(out, ActorInfo{
-					ID: a.id, Job: d.job.ID, Fragment: a.frag.ID, Index: a.index, Passed: storage.Epoch(a.passed.Load()), State: state,
-				})
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b ActorInfo) int { return int(int64(a.ID) - int64(b.ID)) })
-	return out
-}

@@ -142,6 +142,8 @@ type Config struct {
 	Memory     *exec.Memory
 	Checkpoint checkpoint.Config
 	Clock      checkpoint.Clock
+	// History remembers what became of checkpoints; nil: one of this runtime's own.
+	History *History
 	// LogPos is the position in the log that the restored checkpoint covers.
 	LogPos storage.LogPos
 	// Failed is called at most once, when a job or the store has failed, and must not block: every
@@ -270,6 +272,9 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	if cfg.Clock == nil {
 		cfg.Clock = checkpoint.SystemClock{}
 	}
+	if cfg.History == nil {
+		cfg.History = NewHistory()
+	}
 	r := &Runtime{
 		cfg: cfg, jobs: map[JobID]*deployed{}, tables: map[JobID]*actor{}, live: map[ActorID]*actor{},
 		open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos, regions: map[ActorID]*Region{},
@@ -318,6 +323,7 @@ func (r *Runtime) Start(ev checkpoint.Events) {
 func (r *Runtime) Stop() {
 	r.halt()
 	r.wg.Wait()
+	r.cfg.History.ended(r.cfg.Clock.Now())
 }
 
 func (r *Runtime) halt() {
@@ -411,6 +417,7 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 				continue
 			}
 			r.live[a.id] = a
+			a.from.Store(uint64(epoch))
 			if len(a.frag.Inputs) == 0 {
 				a.root.start(0, a.gen, epoch)
 				r.roots = append(r.roots, a)
@@ -598,6 +605,7 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []chec
 		return err
 	}
 	r.pressure.sealed.Add(-sealed)
+	r.cfg.History.written(epoch, r.cfg.Store.CommitBytes())
 	r.cfg.Logger.Debug("checkpoint committed", "epoch", epoch, "duration", time.Since(start))
 	r.inject.Lock()
 	r.saves = slices.Delete(r.saves, 0, saves)

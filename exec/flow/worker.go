@@ -62,6 +62,7 @@ func (w *worker) Deliver(m checkpoint.Message) {
 	w.step(m, w.rt.cfg.Clock.Now(), &do)
 	w.mu.Unlock()
 	if i := do.initiate; i != nil {
+		w.rt.cfg.History.begin(storage.Epoch(i.Epoch), i.Kind, w.rt.cfg.Clock.Now())
 		w.rt.initiate(i.Epoch, i.Kind != checkpoint.KindEpoch, i.Mutation)
 	}
 	if s := do.saved; s != nil {
@@ -149,8 +150,22 @@ func (r *Runtime) coordinatorEvents(ev checkpoint.Events) checkpoint.Events {
 	ev.Completed = func(e checkpoint.Epoch) {
 		r.cfg.Store.SetCompleted(storage.Epoch(e))
 		r.arrived(storage.Epoch(e))
+		r.cfg.History.completed(storage.Epoch(e), r.AlignmentStats)
 		if completed != nil {
 			completed(e)
+		}
+	}
+	durable, failed := ev.Durable, ev.CommitFailed
+	ev.Durable = func(e checkpoint.Epoch) {
+		r.cfg.History.saved(storage.Epoch(e), r.cfg.Clock.Now())
+		if durable != nil {
+			durable(e)
+		}
+	}
+	ev.CommitFailed = func(e checkpoint.Epoch, err error) {
+		r.cfg.History.failed(storage.Epoch(e), err, r.cfg.Clock.Now())
+		if failed != nil {
+			failed(e, err)
 		}
 	}
 	ev.Gone, ev.Held = r.gone, r.held
@@ -177,6 +192,7 @@ func (r *Runtime) coordinatorEvents(ev checkpoint.Events) checkpoint.Events {
 	}
 	ev.Aborted = func(a checkpoint.Aborted) {
 		r.cfg.Logger.Info("checkpoint aborted", "epoch", uint64(a.Epoch), "reason", a.Reason, "waiting", strings.Join(r.actorNames(a.Waiting), ", "))
+		r.cfg.History.aborted(storage.Epoch(a.Epoch), a.Reason, r.cfg.Clock.Now())
 		if aborted != nil {
 			aborted(a)
 		}
@@ -260,6 +276,9 @@ func (a *actor) report(b exec.Barrier) {
 		m.Inputs, m.Outputs = a.positions()
 	}
 	a.rt.aligned.add(b.Epoch, a.id, a.gate.ch.Stats())
+	if b.Checkpoint {
+		a.rt.cfg.History.passed(b.Epoch, a.name())
+	}
 	a.passed.Store(uint64(b.Epoch))
 	a.rt.worker.passed(m)
 }
