@@ -11,6 +11,7 @@ import (
 type ActorInfo struct {
 	ID       ActorID
 	Job      JobID
+	JobName  string
 	Fragment int
 	Index    int
 	// Passed is the newest epoch whose barrier it has passed.
@@ -44,7 +45,7 @@ func (r *Runtime) Actors() []ActorInfo {
 	infos := make(map[ActorID]*ActorInfo, len(all))
 	for id, a := range all {
 		info := &ActorInfo{
-			ID: id, Job: a.job.job.ID, Fragment: a.frag.ID, Index: a.index, Passed: storage.Epoch(a.passed.Load()), State: "running",
+			ID: id, Job: a.job.job.ID, JobName: a.job.job.Name, Fragment: a.frag.ID, Index: a.index, Passed: storage.Epoch(a.passed.Load()), State: "running",
 		}
 		switch {
 		case a.job.dead.Load():

@@ -178,6 +178,7 @@ func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, strea
 	jobs = append(jobs, job)
 	c, end := i.create(made...)
 	defer end()
+	i.show(c, rel, prog)
 	e, err := i.RT.Deploy(i.Ctx, i.staleBy(sourceIDs), jobs...)
 	if err != nil {
 		return i.explainJob(rel, c, err)
@@ -305,6 +306,7 @@ func (i *Incarnation) forget(ids ...catalog.ID) {
 		delete(i.tables, id)
 		delete(i.sources, id)
 		delete(i.problems, id)
+		delete(i.began, id)
 		delete(i.dropping, id)
 		delete(i.stale, id)
 	}

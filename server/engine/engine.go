@@ -88,6 +88,11 @@ type Engine struct {
 	recoveries int64
 	// restarts counts the regions that were started again by themselves.
 	restarts atomic.Int64
+	// history has the newest checkpoints of all incarnations; fallbacks what opening the store had to do, guarded by mu as
+	// their number is.
+	history       *flow.History
+	fallbacks     []storage.Fallback
+	fallbackCount int64
 
 	// foMu guards the manager of restarts, and with it stalled: the jobs that are not started, with the reason.
 	foMu    sync.Mutex
@@ -96,6 +101,8 @@ type Engine struct {
 	// regions are the restarts that are under way, timer is the manager's.
 	regions map[failover.RegionID]*restart
 	timer   *time.Timer
+	// restarted counts the restarts of jobs.
+	restarted map[catalog.ID]int64
 }
 
 // Errors of engines.
@@ -119,7 +126,7 @@ func Open(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, ddl: make(chan struct{}, 1), changed: make(chan struct{}), fatal: make(chan error, 1),
 		manager: failover.NewManager(cfg.Failover), stalled: map[catalog.ID]error{},
-		regions: map[failover.RegionID]*restart{},
+		regions: map[failover.RegionID]*restart{}, history: flow.NewHistory(), restarted: map[catalog.ID]int64{},
 	}
 	if n := shareMemory(cfg.MemoryLimit).queries; n > 0 {
 		e.queries = exec.NewMemory(exec.MemoryConfig{Limit: n, Strict: true})
@@ -146,6 +153,15 @@ func (e *Engine) publish(inc *Incarnation) bool {
 		e.recoveries++
 	}
 	e.last = inc.Catalog
+	if inc.after {
+		e.foMu.Lock()
+		for id := range inc.Catalog().Relations {
+			if inc.RT.Has(flow.JobID(id)) {
+				e.restarted[id]++
+			}
+		}
+		e.foMu.Unlock()
+	}
 	e.step(failover.Started{})
 	inc.version = e.version()
 	inc.published.Store(true)

@@ -298,6 +298,7 @@ func (i *Incarnation) caughtUp(r *restart, e storage.Epoch, prog *progress) {
 	i.e.foMu.Lock()
 	current := i.e.regions[r.id] == r
 	if current {
+		i.e.noteRestartLocked(r.jobs)
 		delete(i.e.regions, r.id)
 		i.e.stepLocked(failover.Running{Region: r.id})
 	}
@@ -464,6 +465,10 @@ type creation struct {
 	failed chan struct{}
 	err    error
 	job    flow.JobID
+	// rel is what the statement creates, since when, and how far that is; for system views.
+	rel   *catalog.Relation
+	since time.Time
+	prog  *progress
 	// resolved is closed when the statement has ended: then the jobs are in the catalog, or gone.
 	resolved chan struct{}
 }
@@ -481,6 +486,7 @@ func (i *Incarnation) create(ids ...catalog.ID) (c *creation, end func()) {
 		defer i.mu.Unlock()
 		for _, id := range ids {
 			delete(i.creating, id)
+			i.beganLocked(id)
 		}
 		close(c.resolved)
 	}

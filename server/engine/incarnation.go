@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/checkpoint/failover"
@@ -57,6 +58,9 @@ type Incarnation struct {
 	stale map[catalog.ID]string
 	// creating are the jobs that are being filled, whose failure is that of the statement.
 	creating map[catalog.ID]*creation
+	// started is when this incarnation began; began when a job did that was created since.
+	started time.Time
+	began   map[catalog.ID]time.Time
 	// moved is closed, and replaced, whenever a region has come back, or was given up.
 	moved chan struct{}
 	// wg has the goroutines of restarts.
@@ -118,6 +122,7 @@ func (e *Engine) start() (*Incarnation, error) {
 		if err != nil {
 			return nil, err
 		}
+		e.noteFallback(store.Fallback())
 		i, err := e.startOn(store)
 		if err == nil {
 			return i, nil
@@ -139,7 +144,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	i := &Incarnation{
 		e: e, Store: store, gone: make(chan struct{}), failure: make(chan flow.Failure, 1), nextID: cat.NextID,
 		locks: table.NewLocks(), dropping: map[catalog.ID]bool{},
-		stale: map[catalog.ID]string{}, creating: map[catalog.ID]*creation{}, moved: make(chan struct{}),
+		stale: map[catalog.ID]string{}, creating: map[catalog.ID]*creation{}, started: time.Now(), began: map[catalog.ID]time.Time{}, moved: make(chan struct{}),
 		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]map[int]error{},
 	}
 	i.cat.Store(cat)
@@ -162,7 +167,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	}
 	i.RT = flow.NewRuntime(i.Ctx, flow.Config{
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint, Alignment: e.cfg.Alignment,
-		Memory: memory, LogPos: store.Checkpoint().LogPos,
+		Memory: memory, LogPos: store.Checkpoint().LogPos, History: e.history,
 		Failover: i.failover, Fault: e.cfg.Fault,
 		LoopMemory: e.cfg.LoopMemory,
 		Failed: func(f flow.Failure) {

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/weirdb/weir/checkpoint"
+import (
+	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/storage"
+)
 
 // Stats is what the engine tells of itself.
 type Stats struct {
@@ -9,17 +13,55 @@ type Stats struct {
 	// Recoveries counts the incarnations after the first, Restarts the regions that were started again by
 	// themselves.
 	Recoveries, Restarts int64
+	// Checkpoints counts those since the start.
+	Checkpoints flow.CheckpointTotals
+	// InFlight is the number of barriers in flight.
+	InFlight int
+	// JobRestarts has the jobs that were started again; Stalled is the number of those that stand still.
+	JobRestarts []JobRestarts
+	Stalled     int
+	// Queued are the bytes in the queues of all actors.
+	Queued int64
+	// Retained is the number of checkpoints that can be gone back to; Fallbacks counts the times since the start that
+	// this was necessary.
+	Retained  int
+	Fallbacks int64
 }
 
-// Stats gives the present figures; zeros while a recovery is under way.
+// Stats gives the present figures; those of the dataflow are zeros while a recovery is under way.
 func (e *Engine) Stats() Stats {
 	e.mu.Lock()
-	inc, n := e.cur, e.recoveries
+	inc, s := e.cur, Stats{Recoveries: e.recoveries, Fallbacks: e.fallbackCount}
 	e.mu.Unlock()
-	s := Stats{Recoveries: n, Restarts: e.restarts.Load()}
-	if inc != nil {
-		s.Marks = inc.RT.Marks()
-		s.Actors, s.Jobs = inc.RT.Running()
+	s.Restarts = e.restarts.Load()
+	s.Checkpoints, s.InFlight = e.history.Totals()
+	if inc == nil || !inc.enter() {
+		return s
+	}
+	defer inc.leave()
+	s.Marks = inc.RT.Marks()
+	s.Actors, s.Jobs = inc.RT.Running()
+	return s
+}
+
+// AllStats is Stats with what takes a look at every job, actor and stored checkpoint.
+func (e *Engine) AllStats() Stats {
+	s := e.Stats()
+	e.mu.Lock()
+	inc := e.cur
+	e.mu.Unlock()
+	if inc == nil || !inc.enter() {
+		return s
+	}
+	defer inc.leave()
+	s.JobRestarts, s.Stalled = e.jobStats(inc)
+	for _, a := range inc.RT.Actors() {
+		s.Queued += a.QueuedBytes
+	}
+	for _, c := range inc.Store.Checkpoints() {
+		if c.Kind == storage.CheckpointRetained {
+			s.Retained++
+		}
 	}
 	return s
 }

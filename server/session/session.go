@@ -371,6 +371,9 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			}
 			return st
 		},
+		Jobs:        func() map[catalog.ID]syscat.Job { return jobs(t.inc) },
+		Actors:      func() []syscat.Actor { return actors(t.inc) },
+		Checkpoints: func() []syscat.Checkpoint { return checkpoints(t.inc) },
 		SetSetting: func(name, value string, local bool) (string, error) {
 			_, err := s.set(t, &ast.Set{Name: name, Values: []string{value}, Local: local})
 			return s.vars.get(strings.ToLower(name)), err

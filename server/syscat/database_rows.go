@@ -85,9 +85,6 @@ func activityRows(c *content) {
 // weirRelations are views of pg_catalog about what PostgreSQL does not have.
 func weirRelations() []relation {
 	return []relation{
-		{schema: pgCatalog, name: "weir_jobs", view: true, cols: `
-			id oid, schema name, name name, kind text, owner name, parallelism int4, state text, problem text,
-			row_errors int8, query text`, rows: jobRows},
 		{schema: pgCatalog, name: "weir_sources", view: true, cols: `
 			id oid, schema name, name name, kind text, connector text, format text, encode text, splits int4,
 			append_only bool, state text, problem text, options text[]`, rows: sourceRows},
@@ -102,18 +99,6 @@ func weirRelations() []relation {
 	}
 }
 
-// jobRows lists what runs: materialized views, sinks, and tables that a connector fills.
-func jobRows(c *content) {
-	c.columns("id", "schema", "name", "kind", "owner", "parallelism", "state", "problem", "row_errors", "query")
-	for _, r := range c.cat.Sorted() {
-		switch {
-		case r.Kind == catalog.MatView, r.Kind == catalog.Sink, r.Kind == catalog.Table && r.HasConnector():
-			state, problem, errs := c.env.state(r)
-			c.add(r.ID, r.Schema, r.Name, kindWords(r.Kind), ownerName(r.Owner), r.Parallelism, state, problem, errs, orNull(r.Query))
-		}
-	}
-}
-
 // state gives the state of r as columns.
 func (e *Env) state(r *catalog.Relation) (state string, problem any, rowErrors int64) {
 	if e.State == nil {
@@ -122,7 +107,7 @@ func (e *Env) state(r *catalog.Relation) (state string, problem any, rowErrors i
 	s := e.State(r)
 	state = "running"
 	if s.Stopped {
-		state = "stopped"
+		state = "stalled"
 	}
 	return state, orNull(s.Problem), s.RowErrors
 }

@@ -47,6 +47,10 @@ type Env struct {
 	Size, Tuples func(id catalog.ID) int64
 	// State tells how a job or source fares; nil: all is well.
 	State func(rel *catalog.Relation) State
+	// Jobs, Actors and Checkpoints are what runs; nil: nothing does.
+	Jobs        func() map[catalog.ID]Job
+	Actors      func() []Actor
+	Checkpoints func() []Checkpoint
 
 	// What follows is made once, when it is first needed.
 	once      sync.Once
