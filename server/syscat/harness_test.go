@@ -53,7 +53,57 @@ func (c *client) env() *syscat.Env {
 			}
 			return ""
 		},
-		Size: func(catalog.ID) int64 { return 8192 },
+		Size:        func(catalog.ID) int64 { return 8192 },
+		Jobs:        c.jobs,
+		Actors:      actors,
+		Checkpoints: checkpoints,
+	}
+}
+
+// jobs says of the shop's materialized view that it runs again, and of its sink that it is stalled; a view is being
+// filled.
+func (c *client) jobs() map[catalog.ID]syscat.Job {
+	out := map[catalog.ID]syscat.Job{}
+	since := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for _, r := range c.cat.Sorted() {
+		switch r.Kind {
+		case catalog.MatView:
+			out[r.ID] = syscat.Job{
+				State: "running", LastError: "division by zero", Attempts: 1, Restarts: 2, Since: since, Failover: "restart-region",
+			}
+		case catalog.Sink:
+			out[r.ID] = syscat.Job{
+				State: "stalled", LastError: "disk full", Attempts: 5, Restarts: 4, Since: since.Add(time.Hour), Failover: "restart-all",
+			}
+		}
+	}
+	out[90000] = syscat.Job{
+		State: "backfilling", Since: since, Failover: "restart-region", Filled: 12345,
+		New: &catalog.Relation{ID: 90000, Schema: "public", Name: "new_view", Owner: "app", Kind: catalog.MatView, Parallelism: 2},
+	}
+	return out
+}
+
+func actors() []syscat.Actor {
+	return []syscat.Actor{
+		{ID: 1, Job: 16405, JobName: "daily_revenue", Attempt: 3, State: "running", Passed: 17, WaitsFor: "input"},
+		{ID: 2, Job: 16405, JobName: "daily_revenue", Fragment: 1, Index: 1, Attempt: 3, State: "running", Passed: 16, QueuedChunks: 4, QueuedBytes: 4096},
+		{ID: 3, Job: 90000, JobName: "new_view", Attempt: 1, State: "created"},
+	}
+}
+
+func checkpoints() []syscat.Checkpoint {
+	start := time.Date(2026, 3, 4, 5, 6, 7, 500000, time.UTC)
+	return []syscat.Checkpoint{
+		{Epoch: 9, Kind: "checkpoint", State: "committed", Start: start, Duration: -1, Bytes: -1, Aligned: -1, Buffered: -1, Spilled: -1, Kept: "retained"},
+		{
+			Epoch: 17, Kind: "checkpoint", State: "committed", Start: start, Duration: 1500 * time.Microsecond, Bytes: 100, Aligned: 20, Buffered: 3,
+			SlowestActor: "daily_revenue fragment 1 actor 2", Kept: "newest",
+		},
+		{
+			Epoch: 18, Kind: "epoch", State: "in flight", Start: start, Duration: 12 * time.Second, Bytes: -1, Aligned: -1, Buffered: -1, Spilled: -1,
+			WaitsFor: "daily_revenue fragment 1 actor 2",
+		},
 	}
 }
 
