@@ -274,7 +274,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 func (s *Server) shutdown() error {
-	s.cfg.Logger.Info("shutting down")
+	s.cfg.Logger.Info("shutting down", "event", "shutdown")
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownGrace)
 	defer cancel()
 	err := s.wire.Shutdown(ctx)

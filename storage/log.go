@@ -409,7 +409,7 @@ func (l *Log) fail(cause error, dropLast bool) {
 	name := l.path(l.segs[len(l.segs)-1].first)
 	l.segMu.Unlock()
 	erased := l.erase(name)
-	l.cfg.logger.Error("log write failed", "segment", name, "error", cause, "erase_error", erased)
+	l.cfg.logger.Error("log write failed", "event", "log_write_failed", "segment", name, "error", cause, "erase_error", erased)
 }
 
 // erase overwrites what was written at off.

@@ -82,7 +82,7 @@ func (s *Store) openState() error {
 	}
 	if s.fallback != nil {
 		s.fallback.To = s.checkpoint.Epoch
-		s.cfg.Logger.Error("storage fell back to a retained checkpoint", "from", uint64(s.fallback.From),
+		s.cfg.Logger.Error("storage fell back to a retained checkpoint", "event", "checkpoint_fallback", "from", uint64(s.fallback.From),
 			"to", uint64(s.fallback.To), "reason", s.fallback.Reason, "set_aside", s.fallback.SetAside)
 	}
 	return nil
@@ -217,7 +217,7 @@ func (s *Store) fallBack(kept []retained, cause error) ([]retained, error) {
 			s.fallback.From = h.Epoch
 		}
 	}
-	s.cfg.Logger.Error("storage: the newest state is damaged", "error", cause)
+	s.cfg.Logger.Error("storage: the newest state is damaged", "event", "state_damaged", "error", cause)
 	for len(kept) > 0 {
 		r := kept[len(kept)-1]
 		err := r.err
@@ -239,7 +239,7 @@ func (s *Store) fallBack(kept []retained, cause error) ([]retained, error) {
 		if !isDamage(err) {
 			return nil, fmt.Errorf("data directory %s: %w", s.cfg.Dir, err)
 		}
-		s.cfg.Logger.Error("storage: a retained checkpoint is damaged", "epoch", uint64(r.Epoch), "error", err)
+		s.cfg.Logger.Error("storage: a retained checkpoint is damaged", "event", "retained_damaged", "epoch", uint64(r.Epoch), "error", err)
 		if err := s.setAside(r.dir, "checkpoint", r.Epoch, err); err != nil {
 			return nil, fmt.Errorf("data directory %s: %w", s.cfg.Dir, err)
 		}

@@ -305,7 +305,7 @@ func (s *Store) RetainCheckpoint() error {
 	s.retaining = nil
 	over := slices.Clone(s.retained[:max(0, len(s.retained)-s.cfg.Retained)])
 	s.mu.Unlock()
-	s.cfg.Logger.Debug("checkpoint retained", "epoch", uint64(info.Epoch), "bytes", m.bytes())
+	s.cfg.Logger.Debug("checkpoint retained", "event", "checkpoint_retained", "epoch", uint64(info.Epoch), "bytes", m.bytes())
 	_, err = s.removeRetained(over)
 	return err
 }
@@ -528,7 +528,7 @@ func (s *Store) makeRoom() bool {
 	}
 	oldest := s.retained[0]
 	s.mu.Unlock()
-	s.cfg.Logger.Warn("storage: removing a retained checkpoint, because the disk is full", "epoch", uint64(oldest.Epoch))
+	s.cfg.Logger.Warn("storage: removing a retained checkpoint, because the disk is full", "event", "retained_removed", "epoch", uint64(oldest.Epoch))
 	removed, err := s.removeRetained([]retained{oldest})
 	if err != nil {
 		s.cfg.Logger.Error("storage: removing a retained checkpoint", "error", err)

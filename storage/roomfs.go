@@ -55,14 +55,14 @@ func (fs *roomFS) try(name string, f func() error) error {
 		return err
 	}
 	if fs.waiting.Add(1) == 1 {
-		fs.logger.Error("storage: the disk is full, writing waits for room", "file", name, "error", err)
+		fs.logger.Error("storage: the disk is full, writing waits for room", "event", "disk_full", "file", name, "error", err)
 	}
 	if fs.wanted != nil {
 		fs.wanted()
 	}
 	defer func() {
 		if fs.waiting.Add(-1) == 0 {
-			fs.logger.Info("storage: writing goes on", "file", name, "error", err)
+			fs.logger.Info("storage: writing goes on", "event", "disk_has_room", "file", name, "error", err)
 		}
 	}()
 	timer := time.NewTimer(roomPoll)

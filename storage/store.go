@@ -275,7 +275,7 @@ func Open(cfg Config) (_ *Store, err error) {
 	s.base = s.newBase()
 	s.startFolder()
 	s.startRetainer()
-	cfg.Logger.Info("storage opened", "dir", cfg.Dir, "checkpoint", uint64(s.checkpoint.Epoch),
+	cfg.Logger.Info("storage opened", "event", "storage_opened", "dir", cfg.Dir, "checkpoint", uint64(s.checkpoint.Epoch),
 		"log_after", uint64(s.checkpoint.LogPos), "log_end", uint64(s.log.End()))
 	return s, nil
 }

@@ -285,7 +285,7 @@ func (s *Store) suspect(path string, cause error) {
 		return
 	}
 	s.suspects = append(s.suspects, name)
-	s.cfg.Logger.Error("storage: a file is damaged", "file", path, "error", cause)
+	s.cfg.Logger.Error("storage: a file is damaged", "event", "file_damaged", "file", path, "error", cause)
 	if s.readOnly {
 		return
 	}

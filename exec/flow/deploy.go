@@ -332,10 +332,10 @@ func (r *Runtime) newGate(a *actor, ports []int, from []channel.Position) *gate 
 			},
 			report: func(err error) {
 				if err != nil {
-					r.cfg.Logger.Warn("early arrivals cannot be spilled, their producers wait",
+					r.cfg.Logger.Warn("early arrivals cannot be spilled, their producers wait", "event", "spill_failed",
 						"job", a.job.job.Name, "actor", a.id, "error", err)
 				} else {
-					r.cfg.Logger.Info("early arrivals can be spilled again", "job", a.job.job.Name, "actor", a.id)
+					r.cfg.Logger.Info("early arrivals can be spilled again", "event", "spill_works", "job", a.job.job.Name, "actor", a.id)
 				}
 			},
 		}

@@ -606,7 +606,7 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []chec
 	}
 	r.pressure.sealed.Add(-sealed)
 	r.cfg.History.written(epoch, r.cfg.Store.CommitBytes())
-	r.cfg.Logger.Debug("checkpoint committed", "epoch", epoch, "duration", time.Since(start))
+	r.cfg.Logger.Debug("checkpoint committed", "event", "checkpoint_committed", "epoch", epoch, "duration", time.Since(start))
 	r.inject.Lock()
 	r.saves = slices.Delete(r.saves, 0, saves)
 	r.logAt = slices.Delete(r.logAt, 0, logs)

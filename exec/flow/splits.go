@@ -213,7 +213,7 @@ func (r *sourceReader) failed(s *sourceSplit, err error) {
 	s.at = s.position()
 	s.close()
 	if s.err == nil || s.err.Error() != err.Error() {
-		r.rt.cfg.Logger.Error("source failed", "source", r.job.job.Name, "split", s.no, "error", err)
+		r.rt.cfg.Logger.Error("source failed", "event", "source_failed", "source", r.job.job.Name, "split", s.no, "error", err)
 		if r.spec.Failed != nil {
 			r.spec.Failed(s.no, err)
 		}
@@ -229,7 +229,7 @@ func (r *sourceReader) works(s *sourceSplit) {
 		return
 	}
 	s.err, s.pause = nil, 0
-	r.rt.cfg.Logger.Info("source works again", "source", r.job.job.Name, "split", s.no)
+	r.rt.cfg.Logger.Info("source works again", "event", "source_works", "source", r.job.job.Name, "split", s.no)
 	if r.spec.Failed != nil {
 		r.spec.Failed(s.no, nil)
 	}

@@ -172,26 +172,26 @@ func (r *Runtime) coordinatorEvents(ev checkpoint.Events) checkpoint.Events {
 	ev.Violation = func(err error) { r.fail(nil, err) }
 	state, died, stuck, aborted := ev.State, ev.Died, ev.Stuck, ev.Aborted
 	ev.State = func(s checkpoint.StateChanged) {
-		r.cfg.Logger.Debug("coordinator state", "from", s.From.String(), "to", s.To.String(), "attempt", s.Txid.String(), "reason", s.Reason)
+		r.cfg.Logger.Debug("coordinator state", "event", "coordinator_state", "from", s.From.String(), "to", s.To.String(), "attempt", s.Txid.String(), "reason", s.Reason)
 		if state != nil {
 			state(s)
 		}
 	}
 	ev.Died = func(cause any) {
 		r.coordinators.Add(1)
-		r.cfg.Logger.Warn("coordinator died, another one takes over", "cause", fmt.Sprint(cause))
+		r.cfg.Logger.Warn("coordinator died, another one takes over", "event", "coordinator_died", "cause", fmt.Sprint(cause))
 		if died != nil {
 			died(cause)
 		}
 	}
 	ev.Stuck = func(s checkpoint.Stuck) {
-		r.cfg.Logger.Warn("barrier stuck", "epoch", uint64(s.Epoch), "since", s.Since, "waiting", strings.Join(r.actorNames(s.Waiting), ", "))
+		r.cfg.Logger.Warn("barrier stuck", "epoch", uint64(s.Epoch), "since", s.Since, "waiting", strings.Join(r.actorNames(s.Waiting), ", "), "event", "barrier_stuck")
 		if stuck != nil {
 			stuck(s)
 		}
 	}
 	ev.Aborted = func(a checkpoint.Aborted) {
-		r.cfg.Logger.Info("checkpoint aborted", "epoch", uint64(a.Epoch), "reason", a.Reason, "waiting", strings.Join(r.actorNames(a.Waiting), ", "))
+		r.cfg.Logger.Info("checkpoint aborted", "event", "checkpoint_aborted", "epoch", uint64(a.Epoch), "reason", a.Reason, "waiting", strings.Join(r.actorNames(a.Waiting), ", "))
 		r.cfg.History.aborted(storage.Epoch(a.Epoch), a.Reason, r.cfg.Clock.Now())
 		if aborted != nil {
 			aborted(a)

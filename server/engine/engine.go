@@ -280,21 +280,21 @@ func (e *Engine) startCounting() (*Incarnation, error) {
 		if err == nil || !errors.Is(err, errJobFailed) || e.ctx.Err() != nil {
 			return inc, err
 		}
-		e.cfg.Logger.Error("start failed", "error", err)
+		e.cfg.Logger.Error("start failed", "event", "start_failed", "error", err)
 	}
 }
 
 // count notes a failure after which everything is started again, and gives how long that should wait; r is the
 // failed job's relation, nil if there is none.
 func (e *Engine) count(f flow.Failure, r *catalog.Relation) time.Duration {
-	e.cfg.Logger.Error("job failed", "job", uint32(f.Job), "error", f.Err)
+	e.cfg.Logger.Error("job failed", "event", "job_failed", "job", uint32(f.Job), "error", f.Err)
 	// No graph, since there is nothing left of it: it is everything.
 	for _, a := range e.step(failover.Failed{
 		Version: e.version(), Job: failover.JobID(f.Job), Err: f.Err, MayStall: canStall(r),
 	}) {
 		if all, ok := a.(failover.RestartAll); ok {
 			if all.Stalled {
-				e.cfg.Logger.Error("job stalled", "job", uint32(r.ID), "name", r.Name, "error", f.Err)
+				e.cfg.Logger.Error("job stalled", "event", "job_stalled", "job", uint32(r.ID), "name", r.Name, "error", f.Err)
 			}
 			return all.Delay
 		}
@@ -310,7 +310,7 @@ func canStall(r *catalog.Relation) bool {
 
 // stall keeps a relation's job from being started.
 func (e *Engine) stall(r *catalog.Relation, err error) {
-	e.cfg.Logger.Error("job stalled", "job", uint32(r.ID), "name", r.Name, "error", err)
+	e.cfg.Logger.Error("job stalled", "event", "job_stalled", "job", uint32(r.ID), "name", r.Name, "error", err)
 	e.step(failover.StalledAlready{Job: failover.JobID(r.ID), Err: err})
 }
 
@@ -325,7 +325,7 @@ func (e *Engine) watch(inc *Incarnation) {
 	inc.published.Store(false)
 	var delay time.Duration
 	if all := inc.all.Load(); all != nil {
-		e.cfg.Logger.Error("job failed, everything is restarted", "job", uint32(f.Job), "error", f.Err)
+		e.cfg.Logger.Error("job failed, everything is restarted", "event", "job_failed", "job", uint32(f.Job), "error", f.Err)
 		delay = all.Delay
 	} else {
 		delay = e.count(f, inc.Catalog().RelationByID(catalog.ID(f.Job)))
@@ -351,7 +351,7 @@ func (e *Engine) watch(inc *Incarnation) {
 		}
 		next, err := e.startCounting()
 		if err == nil {
-			e.cfg.Logger.Info("recovered", "epoch", uint64(next.Store.Completed()))
+			e.cfg.Logger.Info("recovered", "event", "recovered", "epoch", uint64(next.Store.Completed()))
 			next.after = true
 			if !e.publish(next) {
 				if err := next.stop(); err != nil {
@@ -367,7 +367,7 @@ func (e *Engine) watch(inc *Incarnation) {
 			e.giveUp(err)
 			return
 		}
-		e.cfg.Logger.Error("recovery failed", "error", err)
+		e.cfg.Logger.Error("recovery failed", "event", "recovery_failed", "error", err)
 		e.setBroken(err)
 		delay = min(max(2*delay, 100*time.Millisecond), 10*time.Second)
 	}
@@ -393,7 +393,7 @@ func (e *Engine) setBroken(err error) {
 // giveUp says that this process cannot go on: the storage engine has failed with locks held and work under
 // way that nothing can stop, so the directory must not be opened again beside it.
 func (e *Engine) giveUp(err error) {
-	e.cfg.Logger.Error("storage failed, the server must be started again", "error", err)
+	e.cfg.Logger.Error("storage failed, the server must be started again", "event", "storage_failed", "error", err)
 	e.setBroken(err)
 	e.fatal <- err
 }

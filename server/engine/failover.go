@@ -127,7 +127,7 @@ func (i *Incarnation) failover(f flow.Failure, g []failover.Job) ([]flow.JobID, 
 				}
 			}
 			e.regions[r.id] = r
-			e.cfg.Logger.Error("job failed, its region is restarted", "job", uint32(f.Job), "region", uint64(r.id), "jobs", r.jobs, "error", f.Err)
+			e.cfg.Logger.Error("job failed, its region is restarted", "event", "job_failed", "job", uint32(f.Job), "region", uint64(r.id), "jobs", r.jobs, "error", f.Err)
 			return ids, func(g *flow.Region) {
 				r.flows = append(r.flows, g)
 				i.wg.Go(func() { i.restart(r) })
@@ -178,7 +178,7 @@ func (i *Incarnation) restart(r *restart) {
 			return
 		}
 		if err != nil {
-			i.e.cfg.Logger.Error("region cannot be deployed", "region", uint64(r.id), "error", err)
+			i.e.cfg.Logger.Error("region cannot be deployed", "event", "region_failed", "region", uint64(r.id), "error", err)
 			i.e.step(failover.DeployFailed{Region: r.id, Err: err})
 			continue
 		}
@@ -307,7 +307,7 @@ func (i *Incarnation) caughtUp(r *restart, e storage.Epoch, prog *progress) {
 		return
 	}
 	i.e.restarts.Add(1)
-	i.e.cfg.Logger.Info("region restarted", "region", uint64(r.id), "jobs", r.jobs, "epoch", uint64(e))
+	i.e.cfg.Logger.Info("region restarted", "event", "region_restarted", "region", uint64(r.id), "jobs", r.jobs, "epoch", uint64(e))
 	i.wake()
 }
 
@@ -359,7 +359,7 @@ func (i *Incarnation) giveUp(r *restart, s failover.Stall) {
 	i.e.foMu.Lock()
 	delete(i.e.regions, r.id)
 	i.e.foMu.Unlock()
-	i.e.cfg.Logger.Error("job stalled", "job", uint32(s.Job), "jobs", r.jobs, "error", s.Err)
+	i.e.cfg.Logger.Error("job stalled", "event", "job_stalled", "job", uint32(s.Job), "jobs", r.jobs, "error", s.Err)
 	i.wake()
 }
 

@@ -180,7 +180,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	})
 	i.RT.Start(checkpoint.Events{
 		CommitFailed: func(ep checkpoint.Epoch, err error) {
-			e.cfg.Logger.Error("checkpoint failed, will be tried again", "epoch", uint64(ep), "error", err)
+			e.cfg.Logger.Error("checkpoint failed, will be tried again", "event", "checkpoint_failed", "epoch", uint64(ep), "error", err)
 		},
 	})
 	if err := i.deployAll(); err != nil {

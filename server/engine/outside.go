@@ -28,6 +28,9 @@ type JobInfo struct {
 	Strategy string
 }
 
+// Restarting tells whether the job is stopped and about to run again.
+func (j JobInfo) Restarting() bool { return j.State == failover.StateRestarting }
+
 // JobInfos tells how all jobs are, by id, those that are being created included.
 func (i *Incarnation) JobInfos() []JobInfo {
 	cat := i.Catalog()

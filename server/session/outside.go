@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirdb/weir/checkpoint/failover"
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/server/syscat"
@@ -40,7 +39,7 @@ func actors(inc *engine.Incarnation) []syscat.Actor {
 	down := map[catalog.ID]bool{}
 	for _, j := range inc.JobInfos() {
 		restarts[j.Rel.ID] = j.Restarts
-		down[j.Rel.ID] = j.State == failover.StateRestarting
+		down[j.Rel.ID] = j.Restarting()
 	}
 	var out []syscat.Actor
 	for _, a := range inc.Actors() {

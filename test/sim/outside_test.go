@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func TestSeenFromOutside(t *testing.T) {
 	// held is the job whose operators stop at their next call until release is closed.
 	var held atomic.Uint32
 	entered, release := make(chan struct{}), make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
 	f := newFaulty()
 	n := mustOpenTuned(t, vfs.NewMem(), f, func(c *server.Config) {
 		c.RestartAttempts, c.RestartDelayMax, c.HTTP = 3, time.Millisecond, "127.0.0.1:0"
@@ -41,6 +43,7 @@ func TestSeenFromOutside(t *testing.T) {
 			}
 		}
 	})
+	t.Cleanup(free)
 	a := dial(t, n)
 	a.must("CREATE TABLE t (id int8 PRIMARY KEY, v int8)")
 	a.must("CREATE TABLE u (id int8 PRIMARY KEY)")
@@ -71,6 +74,7 @@ func TestSeenFromOutside(t *testing.T) {
 	a.want("SELECT state FROM weir_jobs WHERE name = 'good'", "running")
 
 	// Checkpoints.
+	a.must("CREATE MATERIALIZED VIEW over AS SELECT n + 1 AS n FROM good")
 	a.must("INSERT INTO t VALUES (3, 3)")
 	a.must("CHECKPOINT")
 	a.await("SELECT count(*) FROM weir_checkpoints WHERE kept = 'newest' AND kind = 'checkpoint' AND state = 'committed'", "1")
@@ -88,8 +92,9 @@ func TestSeenFromOutside(t *testing.T) {
 	}()
 	<-entered
 	a.await("SELECT count(*) > 0 FROM weir_checkpoints WHERE state = 'in flight' AND waits_for LIKE '%good fragment %'", "t")
-	a.await("SELECT count(*) > 0 FROM weir_actors WHERE job_name = 'good' AND waits_for LIKE 'barrier % of good fragment%'", "t")
-	close(release)
+	a.await("SELECT count(*) > 0 FROM weir_actors WHERE job_name = 'over' AND waits_for LIKE 'barrier % of good fragment%'", "t")
+	a.want("SELECT count(*) > 0 FROM weir_actors WHERE job_name = 'good' AND waits_for IS NULL", "t")
+	free()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -116,10 +121,9 @@ func TestSeenFromOutside(t *testing.T) {
 
 // TestSeenWhileBackfilling: a view that is being created is in weir_jobs with what it has read.
 func TestSeenWhileBackfilling(t *testing.T) {
-	var entered chan struct{}
-	release := make(chan struct{})
-	hold := atomic.Bool{}
-	entered = make(chan struct{})
+	entered, release := make(chan struct{}), make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	var hold atomic.Bool
 	n := mustOpenTuned(t, vfs.NewMem(), newFaulty(), func(c *server.Config) {
 		tune := c.Tune
 		c.Tune = func(e *engine.Config) {
@@ -132,6 +136,7 @@ func TestSeenWhileBackfilling(t *testing.T) {
 			}
 		}
 	})
+	t.Cleanup(free)
 	a, b := dial(t, n), dial(t, n)
 	a.must("CREATE TABLE t (id int8 PRIMARY KEY)")
 	a.must("INSERT INTO t SELECT i FROM generate_series(1, 100) AS g(i)")
@@ -143,7 +148,7 @@ func TestSeenWhileBackfilling(t *testing.T) {
 	}()
 	<-entered
 	a.want("SELECT name, kind, state, rows_filled IS NOT NULL, since <= now() FROM weir_jobs", "v|materialized view|backfilling|t|t")
-	close(release)
+	free()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
