@@ -132,7 +132,7 @@ func (e *Engine) start() (*Incarnation, error) {
 			return nil, errors.Join(err, cerr)
 		}
 		// Opening again verifies those files. It falls back, or fails if there is nothing to fall back to.
-		e.cfg.Logger.Error("start failed because of damaged files", "files", suspects, "error", err)
+		e.cfg.Logger.Error("start failed because of damaged files", "event", "start_damaged", "files", suspects, "error", err)
 	}
 }
 
