@@ -54,7 +54,11 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	mustClose(t, s)
 
-	// A backup that is damaged is not restored.
+	// A backup can be checked, and one that is damaged is not restored.
+	cfg.Dir = "there"
+	if rep, err := Check(cfg, Inspector{}); err != nil || len(rep.Problems) > 0 || len(rep.Checked) == 0 {
+		t.Errorf("check of a backup: %v, %v", rep, err)
+	}
 	names, err := fs.List("there/" + backupDir)
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +79,10 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 		if _, err := bad.Stat("other"); err == nil {
 			t.Errorf("%s is damaged, and there is a data directory", n)
+		}
+		c.Dir = "there"
+		if rep, err := Check(c, Inspector{}); err != nil || len(rep.Problems) == 0 || !strings.Contains(rep.Problems[0].What, n) {
+			t.Errorf("%s is damaged: check says %v, %v", n, rep, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Inspector looks at the content of a data directory that is checked; its fields may be nil.
@@ -36,9 +37,9 @@ func (r *CheckReport) checked(format string, args ...any) {
 	r.Checked = append(r.Checked, fmt.Sprintf(format, args...))
 }
 
-// Check verifies a data directory that no server has open, and changes nothing in it: every file of the
-// newest state and of the retained checkpoints, every key in them as far as storage knows what it means,
-// and the log. The error is for what keeps it from looking at all.
+// Check verifies a data directory that no server has open, or a backup, and changes nothing in it: every
+// file of the newest state and of the retained checkpoints, every key in them as far as storage knows what
+// it means, and the log. The error is for what keeps it from looking at all.
 func Check(cfg Config, in Inspector) (*CheckReport, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -49,6 +50,9 @@ func Check(cfg Config, in Inspector) (*CheckReport, error) {
 	}
 	if err := knownFormat(fs, cfg.Dir); err != nil {
 		return nil, err
+	}
+	if isBackup(fs, cfg.Dir) {
+		return checkBackup(cfg, in), nil
 	}
 	lock, err := lockDir(fs, cfg.Dir)
 	if err != nil {
@@ -101,6 +105,35 @@ func Check(cfg Config, in Inspector) (*CheckReport, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// isBackup tells a backup from a data directory: it has no state, and what makes it whole is there or
+// has been.
+func isBackup(fs vfs.FS, dir string) bool {
+	if _, err := fs.Stat(fs.PathJoin(dir, stateDir)); err == nil {
+		return false
+	}
+	_, err := fs.Stat(fs.PathJoin(dir, backupDir))
+	return err == nil
+}
+
+// checkBackup verifies the one checkpoint of a backup.
+func checkBackup(cfg Config, in Inspector) *CheckReport {
+	r := &CheckReport{}
+	dir := cfg.FS.PathJoin(cfg.Dir, backupDir)
+	m, err := readCheckpointManifest(cfg.FS, dir)
+	if err == nil {
+		err = m.verify(cfg.FS, dir)
+	}
+	if err != nil {
+		r.problem(dir, "%s", err)
+		return r
+	}
+	if info := checkState(cfg, dir, r, in, true); info.Epoch != m.Epoch || info.LogPos != m.LogPos {
+		r.problem(dir, "it holds checkpoint %d at log position %d, not %d at %d", info.Epoch, info.LogPos, m.Epoch, m.LogPos)
+	}
+	r.checked("backup of checkpoint %d: %d files, %d bytes", m.Epoch, len(m.Files), m.bytes())
+	return r
 }
 
 // checkState opens a directory of Pebble's for reading and looks at everything in it.

@@ -40,8 +40,8 @@ func checkCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Verify a data directory that no server uses",
-		Long: "Verify a data directory that no server uses, and change nothing in it: checksums of all files, the\n" +
+		Short: "Verify a data directory that no server uses, or a backup",
+		Long: "Verify a data directory that no server uses, or a backup, and change nothing in it: checksums of all files, the\n" +
 			"catalog, the rows of all tables, views and indexes, operator state, the log, and retained checkpoints.\n" +
 			"The exit code is 0 if all is well.",
 		Args: cobra.NoArgs,
@@ -64,6 +64,6 @@ func checkCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&dir, "data-dir", "./weir-data", "data directory")
+	cmd.Flags().StringVar(&dir, "data-dir", "./weir-data", "data directory, or directory of a backup")
 	return cmd
 }
