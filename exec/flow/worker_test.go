@@ -62,6 +62,9 @@ func startKiller(rt *Runtime, seed int64, deaths *atomic.Int64) *killer {
 		defer close(k.done)
 		for {
 			before := rt.coordinators.Load()
+			// Looking on disturbs nobody.
+			rt.Actors()
+			rt.Checkpoints()
 			rt.KillCoordinator(1 + rng.Intn(60))
 			// Idle coordinators do nothing: give them something to die over.
 			for rt.coordinators.Load() == before {
