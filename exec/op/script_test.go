@@ -39,17 +39,19 @@ func TestScripts(t *testing.T) {
 }
 
 type script struct {
-	t     *testing.T
-	name  string
-	make  func() (exec.Operator, error)
-	in    [][]types.Type
-	op    exec.Operator
-	out   *checker
-	notes strings.Builder // what Apply, Seal and sinks were told
-	saved memState
-	state memState
-	epoch storage.Epoch
-	shown int
+	// rowError is Context.RowError.
+	rowError func(error) error
+	t        *testing.T
+	name     string
+	make     func() (exec.Operator, error)
+	in       [][]types.Type
+	op       exec.Operator
+	out      *checker
+	notes    strings.Builder // what Apply, Seal and sinks were told
+	saved    memState
+	state    memState
+	epoch    storage.Epoch
+	shown    int
 }
 
 func (s *script) run(d *datadriven.TestData) string {
@@ -57,6 +59,7 @@ func (s *script) run(d *datadriven.TestData) string {
 	var err error
 	switch d.Cmd {
 	case "op":
+		s.rowError = nil
 		if err = s.configure(d.CmdArgs[0].Key, d.Input); err != nil {
 			return "error: " + err.Error() + "\n"
 		}
@@ -124,7 +127,7 @@ func (s *script) run(d *datadriven.TestData) string {
 
 func (s *script) open(o exec.Operator) error {
 	s.op = o
-	return o.Open(&exec.Context{Ctx: context.Background(), State: s.state.open, Env: &exec.Env{}}, s.scriptOut())
+	return o.Open(&exec.Context{Ctx: context.Background(), State: s.state.open, Env: &exec.Env{}, RowError: s.rowError}, s.scriptOut())
 }
 
 // scriptOut also prints watermarks.
@@ -389,6 +392,9 @@ func (s *script) configure(name, input string) error {
 		s.make = func() (exec.Operator, error) { return NewSink(cfg) }
 	case "max_1_row":
 		cfg := Max1RowConfig{In: in, GroupBy: c.cols("group")}
+		if c.flag("view") {
+			s.rowError = func(error) error { return nil }
+		}
 		s.make = func() (exec.Operator, error) { return NewMax1Row(cfg) }
 	case "consolidate":
 		cfg := ConsolidateConfig{In: in}

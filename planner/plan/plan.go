@@ -202,7 +202,8 @@ type (
 		Props
 		Rows [][]scalar.Expr
 	}
-	// Max1Row passes its input and fails with 21000 when a group of GroupBy has a second row.
+	// Max1Row passes the rows of groups of GroupBy with one row; a group with a second one fails with 21000, or
+	// has none in a view.
 	Max1Row struct {
 		Props
 		In      Node

@@ -428,7 +428,7 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 			obj, _, _ := strings.Cut(x, " depends on ")
 			objs = append(objs, "drop cascades to "+obj)
 		}
-		d.s.client.Notice(&pgwire.Notice{
+		d.s.tell(&pgwire.Notice{
 			Message: fmt.Sprintf("drop cascades to %d other objects", len(details)), Detail: strings.Join(objs, "\n"),
 		})
 	}

@@ -108,7 +108,7 @@ func bindParams(b *plan.Batch, params []types.Datum) (*plan.Batch, error) {
 
 // runBatch runs a batch plan without parameters on the statement's snapshot.
 func (s *session) runBatch(ctx context.Context, t *tx, b *plan.Batch, emit func(*vec.Chunk) error) error {
-	if err := s.checkRelations(t, b.Relations); err != nil {
+	if err := checkStalled(t, b.Relations); err != nil {
 		return err
 	}
 	snap, release, err := s.snapshotFor(ctx, t, b.Relations)
@@ -116,6 +116,8 @@ func (s *session) runBatch(ctx context.Context, t *tx, b *plan.Batch, emit func(
 		return err
 	}
 	defer release()
+	// Only now is it known what the changes that the statement waited for have brought.
+	s.warnRelations(t, b.Relations)
 	r := &reader{s: s, t: t, snap: snap, env: s.execEnv(t)}
 	if b.Point != nil && t.writes.Empty() {
 		return r.point(b.Point, emit)
@@ -154,8 +156,8 @@ func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relati
 	return snap, release, nil
 }
 
-// checkRelations refuses what cannot be read and warns of what is not complete.
-func (s *session) checkRelations(t *tx, rels []*catalog.Relation) error {
+// checkStalled refuses what cannot be read.
+func checkStalled(t *tx, rels []*catalog.Relation) error {
 	for _, rel := range rels {
 		if rel.Kind == catalog.System {
 			continue
@@ -163,13 +165,22 @@ func (s *session) checkRelations(t *tx, rels []*catalog.Relation) error {
 		if err := t.inc.StalledError(rel); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// warnRelations warns of what is not complete.
+func (s *session) warnRelations(t *tx, rels []*catalog.Relation) {
+	for _, rel := range rels {
+		if rel.Kind == catalog.System {
+			continue
+		}
 		s.warnProblems(t, rel, map[catalog.ID]bool{})
 		if n := t.inc.RowErrors(rel.ID); n.Count > 0 {
 			s.warn(sqlerr.Warning, fmt.Sprintf("%d rows of %q failed and have NULL in place of an expression; the first: %s",
 				n.Count, rel.Name, sqlerr.From(n.First).Message), "")
 		}
 	}
-	return nil
 }
 
 func (s *session) warnProblems(t *tx, rel *catalog.Relation, seen map[catalog.ID]bool) {

@@ -394,9 +394,22 @@ func (s *session) typeEnv() *types.Env {
 const epoch2000 = 946684800 * 1e6
 
 func (s *session) warn(code sqlerr.Code, msg, hint string) {
-	s.client.Notice(&pgwire.Notice{Severity: "WARNING", Code: code, Message: msg, Hint: hint})
+	s.tell(&pgwire.Notice{Severity: "WARNING", Code: code, Message: msg, Hint: hint})
 }
 
 func (s *session) notice(code sqlerr.Code, msg string) {
-	s.client.Notice(&pgwire.Notice{Severity: "NOTICE", Code: code, Message: msg})
+	s.tell(&pgwire.Notice{Severity: "NOTICE", Code: code, Message: msg})
+}
+
+// tell sends a notice that client_min_messages lets pass.
+func (s *session) tell(n *pgwire.Notice) {
+	switch s.vars.get("client_min_messages") {
+	case "error":
+		return
+	case "warning":
+		if n.Severity != "WARNING" {
+			return
+		}
+	}
+	s.client.Notice(n)
 }
