@@ -54,6 +54,8 @@ type Config struct {
 	Restored bool
 	// AppendOnly says of a sink that rows are only inserted.
 	AppendOnly bool
+	// Others are the WITH clauses of the sinks that exist, of all connectors, when a sink is created.
+	Others [][]Option
 	// Dir is the directory that relative paths start from; "" is the working directory.
 	Dir string
 	// Clock is the time for rate limits and for polling; nil is the wall clock.

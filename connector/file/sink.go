@@ -108,9 +108,16 @@ func NewSink(cfg connector.Config) (exec.Sink, error) {
 	if cfg.Restored {
 		return s, nil
 	}
+	for _, other := range cfg.Others {
+		if path := sinkPath(other, cfg.Dir); path != "" && sameFile(path, s.path) {
+			return nil, sqlerr.Newf(sqlerr.ObjectInUse, "file %q is written by another sink", s.path)
+		}
+	}
 	st, err := os.Stat(s.path)
 	switch {
-	case err == nil && (st.Size() > 0 || !st.Mode().IsRegular()):
+	case err == nil && !st.Mode().IsRegular():
+		return nil, sqlerr.Newf(sqlerr.DuplicateFile, "%q exists and is not a regular file", s.path)
+	case err == nil && st.Size() > 0:
 		return nil, sqlerr.Newf(sqlerr.DuplicateFile, "file %q exists and is not empty", s.path)
 	case err == nil:
 	case errors.Is(err, os.ErrNotExist):
@@ -121,6 +128,41 @@ func NewSink(cfg connector.Config) (exec.Sink, error) {
 		return nil, fileError(s.path, err)
 	}
 	return s, nil
+}
+
+// sinkPath gives the file of a file sink with these options, "" if they are those of another connector.
+func sinkPath(options []connector.Option, dir string) string {
+	path, ours := "", false
+	for _, o := range options {
+		switch o.Name {
+		case "connector":
+			ours = o.Value == "file"
+		case "path":
+			path = o.Value
+		}
+	}
+	if !ours || path == "" {
+		return ""
+	}
+	if dir != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return path
+}
+
+// sameFile tells whether two paths lead to one file, which need not exist yet.
+func sameFile(a, b string) bool {
+	if sa, err := os.Stat(a); err == nil {
+		if sb, err := os.Stat(b); err == nil {
+			return os.SameFile(sa, sb)
+		}
+	}
+	da, err := os.Stat(filepath.Dir(a))
+	if err != nil {
+		return false
+	}
+	db, err := os.Stat(filepath.Dir(b))
+	return err == nil && os.SameFile(da, db) && filepath.Base(a) == filepath.Base(b)
 }
 
 // fileError gives an error about the sink's file its SQLSTATE.

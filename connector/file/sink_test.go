@@ -130,10 +130,16 @@ func TestSinkErrors(t *testing.T) {
 	}
 	changing := sinkConfig(filepath.Join(dir, "a"), "json")
 	changing.AppendOnly = false
+	taken := sinkConfig(dir+"/x/../c", "json")
+	taken.Others = [][]connector.Option{{option("connector", "blackhole")}, {option("connector", "file"), option("path", dir+"/c")}}
+	if err := os.Mkdir(dir+"/x", 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		cfg  connector.Config
 		code sqlerr.Code
 	}{
+		"another sink's":   {taken, sqlerr.ObjectInUse},
 		"exists":           {sinkConfig(full, "json"), sqlerr.DuplicateFile},
 		"a directory":      {sinkConfig(dir, "json"), sqlerr.DuplicateFile},
 		"no directory":     {sinkConfig(dir+"/no/such", "json"), sqlerr.UndefinedFile},

@@ -47,6 +47,11 @@ func (i *Incarnation) NewSource(cfg connector.Config) (exec.Source, error) {
 // NewSink makes a sink of a statement's options, checking them.
 func (i *Incarnation) NewSink(cfg connector.Config) (exec.Sink, error) {
 	cfg.Logger = i.e.cfg.Logger
+	for _, r := range i.Catalog().Sorted() {
+		if r.Kind == catalog.Sink {
+			cfg.Others = append(cfg.Others, options(r.Options))
+		}
+	}
 	return i.e.cfg.Connectors.NewSink(cfg)
 }
 
