@@ -93,7 +93,8 @@ func TestSeenFromOutside(t *testing.T) {
 	<-entered
 	a.await("SELECT count(*) > 0 FROM weir_checkpoints WHERE state = 'in flight' AND waits_for LIKE '%good fragment %'", "t")
 	a.await("SELECT count(*) > 0 FROM weir_actors WHERE job_name = 'over' AND waits_for LIKE 'barrier % of good fragment%'", "t")
-	a.want("SELECT count(*) > 0 FROM weir_actors WHERE job_name = 'good' AND waits_for IS NULL", "t")
+	// The barrier is in its channel a moment before the table's actor counts it as passed.
+	a.await("SELECT count(*) > 0 FROM weir_actors WHERE job_name = 'good' AND waits_for IS NULL", "t")
 	free()
 	if err := <-done; err != nil {
 		t.Fatal(err)
