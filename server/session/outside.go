@@ -88,7 +88,11 @@ func checkpoints(inc *engine.Incarnation) []syscat.Checkpoint {
 			continue // there is none yet
 		}
 		if i, ok := at[s.Epoch]; ok && s.Kind != storage.CheckpointSetAside {
-			out[i].Kept = string(s.Kind)
+			// The newest may be retained already.
+			if out[i].Kept != "" {
+				out[i].Kept += ", "
+			}
+			out[i].Kept += string(s.Kind)
 			continue
 		}
 		k := syscat.Checkpoint{
