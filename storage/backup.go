@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/cockroachdb/errors/oserror"
@@ -30,7 +31,7 @@ type BackupInfo struct {
 }
 
 // Backup copies the newest committed checkpoint to dir, which must not exist or be empty; its parent
-// must exist. Tables are linked if dir is on the same file system. Commits wait while Pebble's files are
+// must exist; it must not lie in the data directory. Tables are linked if dir is on the same file system. Commits wait while Pebble's files are
 // linked or copied. If there is an error, nothing is left in dir. Errors have the SQLSTATEs of
 // PostgreSQL for files of the server.
 func (s *Store) Backup(dir string) (BackupInfo, error) {
@@ -42,6 +43,9 @@ func (s *Store) Backup(dir string) (BackupInfo, error) {
 	}
 	if err := s.usable(); err != nil {
 		return BackupInfo{}, err
+	}
+	if inside(s.cfg.Dir, dir) {
+		return fail(errInDataDir)
 	}
 	if err := emptyDir(fs, dir); err != nil {
 		return fail(err)
@@ -76,7 +80,24 @@ func (s *Store) Backup(dir string) (BackupInfo, error) {
 	return BackupInfo{CheckpointInfo: info, Files: len(m.Files), Bytes: m.bytes()}, nil
 }
 
-var errNotEmpty = errors.New("the directory is not empty")
+var (
+	errNotEmpty  = errors.New("the directory is not empty")
+	errInDataDir = errors.New("it is in the data directory")
+)
+
+// inside tells whether path is dir or below it. Links are not followed.
+func inside(dir, path string) bool {
+	d, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	p, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(d, p)
+	return err == nil && filepath.IsLocal(rel)
+}
 
 // emptyDir makes dir unless it exists and is empty.
 func emptyDir(fs vfs.FS, dir string) error {
@@ -111,6 +132,8 @@ func fileError(what, path string, err error) error {
 		return err
 	case errors.Is(err, errNotEmpty):
 		code = sqlerr.DuplicateFile
+	case errors.Is(err, errInDataDir):
+		code = sqlerr.InvalidName
 	case oserror.IsNotExist(err):
 		code = sqlerr.UndefinedFile
 	case errors.Is(err, os.ErrPermission):

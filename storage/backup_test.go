@@ -24,7 +24,9 @@ func TestBackupAndRestore(t *testing.T) {
 	if b.CheckpointInfo != s.Checkpoint() || b.Files == 0 || b.Bytes == 0 {
 		t.Fatalf("%+v", b)
 	}
-	for dir, code := range map[string]sqlerr.Code{"there": sqlerr.DuplicateFile, "no/such": sqlerr.UndefinedFile} {
+	for dir, code := range map[string]sqlerr.Code{
+		"there": sqlerr.DuplicateFile, "no/such": sqlerr.UndefinedFile, "db/inside": sqlerr.InvalidName, "there/../db": sqlerr.InvalidName,
+	} {
 		if _, err := s.Backup(dir); sqlerr.From(err).Code != code {
 			t.Errorf("backup to %s: %v", dir, err)
 		}

@@ -7,6 +7,7 @@ package sqlerr
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code is a five-character SQLSTATE.
@@ -141,7 +142,8 @@ type Error struct {
 
 // Error gives the message with its SQLSTATE.
 func (e *Error) Error() string {
-	if e.Cause != nil {
+	// A message for users may have to name the cause itself.
+	if e.Cause != nil && !strings.HasSuffix(e.Message, e.Cause.Error()) {
 		return fmt.Sprintf("%s (SQLSTATE %s): %v", e.Message, e.Code, e.Cause)
 	}
 	return fmt.Sprintf("%s (SQLSTATE %s)", e.Message, e.Code)
