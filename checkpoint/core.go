@@ -24,8 +24,9 @@ type Config struct {
 	MaxInFlight int
 	// MaxCheckpoints bounds those of them that are checkpoints. At least 1; 0 means 2.
 	MaxCheckpoints int
-	// CheckpointTimeout is how long a checkpoint may take until it is complete; then it is aborted.
-	// 0: as long as it needs.
+	// CheckpointTimeout is how long a checkpoint may take until it is complete; then it is aborted, and
+	// those that begin later have twice the time, until one is complete: a timeout that is too short
+	// for the dataflow must not mean that there is never a checkpoint. 0: as long as it needs.
 	CheckpointTimeout time.Duration
 }
 
@@ -35,6 +36,8 @@ type round struct {
 	checkpoint bool
 	savepoint  bool
 	started    time.Time
+	// timeout is the CheckpointTimeout that it has.
+	timeout time.Duration
 	// waiting has the actors that take part: true until they have reported. missing counts those.
 	waiting map[ActorID]bool
 	missing int
@@ -92,7 +95,12 @@ type Core struct {
 	lastBarrier, lastCheckpoint time.Time
 	timer                       time.Time
 	actions                     []Action
+	// timeout is what the next checkpoint gets, see Config.CheckpointTimeout.
+	timeout time.Duration
 }
+
+// maxTimeoutFactor bounds what CheckpointTimeout grows to.
+const maxTimeoutFactor = 1 << 10
 
 // commitRetry is the pause before a failed commit is tried again.
 const commitRetry = time.Second
@@ -109,6 +117,7 @@ func NewCore(cfg Config, restored Epoch, actors []ActorID, now time.Time) *Core 
 	c := &Core{
 		cfg: cfg, injected: restored, completed: restored, durable: restored,
 		actors: make(map[ActorID]bool), lost: make(map[ActorID]bool), lastBarrier: now, lastCheckpoint: now,
+		timeout: cfg.CheckpointTimeout,
 	}
 	for _, a := range actors {
 		c.actors[a] = true
@@ -378,6 +387,7 @@ func (c *Core) completeRounds() {
 			r.states, c.carried = c.carried, nil
 			r.countPending()
 			c.saving = append(c.saving, r)
+			c.timeout = c.cfg.CheckpointTimeout
 		}
 	}
 }
@@ -404,8 +414,9 @@ func (c *Core) committed(m Committed, now time.Time) error {
 func (c *Core) advance(now time.Time) {
 	if c.cfg.CheckpointTimeout > 0 {
 		for _, r := range c.flight {
-			if r.checkpoint && !now.Before(r.started.Add(c.cfg.CheckpointTimeout)) {
+			if r.checkpoint && !now.Before(r.started.Add(r.timeout)) {
 				c.demote(r, "timeout")
+				c.timeout = min(max(c.timeout, 2*r.timeout), maxTimeoutFactor*c.cfg.CheckpointTimeout)
 			}
 		}
 	}
@@ -529,7 +540,7 @@ func (c *Core) inject(now time.Time) {
 	ckpt := c.mayCheckpoint() && (c.ckptDemanded || c.unsaved && c.checkpointDue(now))
 	c.injected++
 	r := &round{
-		epoch: c.injected, checkpoint: ckpt, savepoint: ckpt && c.saveDemanded, started: now,
+		epoch: c.injected, checkpoint: ckpt, savepoint: ckpt && c.saveDemanded, started: now, timeout: c.timeout,
 		waiting: make(map[ActorID]bool, len(c.actors)), remove: mut.Remove,
 	}
 	for _, a := range mut.Add {
@@ -579,7 +590,7 @@ func (c *Core) nextTime(now time.Time) time.Time {
 	if c.cfg.CheckpointTimeout > 0 {
 		for _, r := range c.flight {
 			if r.checkpoint {
-				earlier(r.started.Add(c.cfg.CheckpointTimeout))
+				earlier(r.started.Add(r.timeout))
 			}
 		}
 	}

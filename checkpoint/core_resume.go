@@ -38,7 +38,7 @@ func resumeCore(cfg Config, st coreState, now time.Time) (*Core, []Action) {
 	c.unsaved = st.dirty || c.injected > c.durable
 	for _, s := range st.rounds {
 		r := &round{
-			epoch: s.epoch, checkpoint: s.kind != KindEpoch, savepoint: s.kind == KindSavepoint, started: now,
+			epoch: s.epoch, checkpoint: s.kind != KindEpoch, savepoint: s.kind == KindSavepoint, started: now, timeout: c.timeout,
 			waiting: make(map[ActorID]bool), missing: len(s.missing), states: s.states,
 		}
 		for _, a := range s.passed {

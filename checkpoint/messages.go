@@ -415,7 +415,7 @@ type ActorReport struct {
 	Passed Epoch
 	// States are what it has handed over and what is not known to be saved, oldest first.
 	States []StateRef
-	// Inputs and Outputs are where its channels were at Passed.
+	// Inputs and Outputs are where its channels were at the newest barrier at which it told them.
 	Inputs, Outputs []ChannelPosition
 }
 

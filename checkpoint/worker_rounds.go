@@ -95,7 +95,9 @@ func (w *Worker) storeState(m StoreInstanceState, now time.Time) error {
 		return fmt.Errorf("checkpoint: actor %d passed barrier %d, its last was %d", m.Actor, m.Epoch, x.Last)
 	}
 	x.Passed = m.Epoch
-	x.Inputs, x.Outputs = m.Inputs, m.Outputs
+	if m.Inputs != nil || m.Outputs != nil {
+		x.Inputs, x.Outputs = m.Inputs, m.Outputs
+	}
 	pending := false
 	if m.State != nil {
 		s := *m.State
