@@ -571,7 +571,8 @@ func (v *view) aggFragment(j *Job, keep func(int, *Node) (*Node, error)) *Fragme
 // tableLeaf attaches to the table or a view with its schema; the backfill needs the key besides cols.
 func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 	in := Input{Job: v.Over, Fragment: -1, Cols: cols, Dist: Dist{Kind: ToHash, Cols: []int{0}}}
-	if v.prog == nil || v.region[v.Over] {
+	prog, region := v.prog, v.region // as in sourceLeaf
+	if prog == nil || region[v.Over] {
 		return in, func(int) (*Node, error) { return &Node{}, nil }
 	}
 	wide := slices.Clone(cols)
@@ -601,7 +602,7 @@ func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 				dst.PushDiff(1)
 				return nil
 			},
-			HashCols: []int{at}, Index: i, Parallel: v.Parallel, Progress: v.prog,
+			HashCols: []int{at}, Index: i, Parallel: v.Parallel, Progress: prog,
 			RequestBarrier: v.w.rt.RequestBarrier, Portion: v.w.cfg.portion, MaxPortion: 4 * v.w.cfg.portion,
 		}
 		if v.Over%2 == 0 {
@@ -609,7 +610,7 @@ func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 			cfg.Completed = func() storage.Epoch { return storage.Epoch(v.w.rt.Marks().Completed) }
 		}
 		var bf exec.Operator = NewTableBackfill(cfg)
-		if v.region != nil {
+		if region != nil {
 			bf = NewTableCatchUp(cfg)
 		}
 		n := &Node{Op: bf, Name: "backfill", In: []*Node{{}}}
@@ -648,12 +649,14 @@ func (v *view) sourceLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 	if n > 1 {
 		in.Dist.Kind = ToPeer
 	}
-	if v.prog == nil || v.region[v.Over] {
+	// A later redeployment changes them while actors of this one start.
+	prog, region := v.prog, v.region
+	if prog == nil || region[v.Over] {
 		return in, func(int) (*Node, error) { return &Node{}, nil }
 	}
 	return in, func(i int) (*Node, error) {
 		cfg := SourceBackfillConfig{
-			Source: src, Splits: splitsOf(src.Splits(), i, n), Cols: cols, Progress: v.prog,
+			Source: src, Splits: splitsOf(src.Splits(), i, n), Cols: cols, Progress: prog,
 			Position: func(split int, e storage.Epoch) int64 {
 				ps, ok := v.w.rt.SourcePositions(v.Over, e)
 				if !ok {
@@ -663,7 +666,7 @@ func (v *view) sourceLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 			},
 			RequestBarrier: v.w.rt.RequestBarrier, Portion: int64(v.w.cfg.portion),
 		}
-		if v.region != nil {
+		if region != nil {
 			cfg.From = func(split int) (SplitPosition, error) { return v.w.rt.CommittedPosition(v.Over, split) }
 		}
 		return &Node{Op: NewSourceBackfill(cfg), Name: "backfill", In: []*Node{{}}}, nil
