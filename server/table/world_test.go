@@ -267,16 +267,21 @@ func (w *world) line(out *strings.Builder, line string) {
 		s.busy = true
 		go func() { s.done <- w.step(s, f[1], f[2:]) }()
 	}
-	w.settle(out)
+	w.settle(out, f[0])
 }
 
-// settle awaits that every running step is done or waits for a lock.
-func (w *world) settle(out *strings.Builder) {
+// settle awaits that every running step is done or waits for a lock, that of first before those that it may set free.
+func (w *world) settle(out *strings.Builder, first string) {
 	names := make([]string, 0, len(w.txs))
 	for n := range w.txs {
 		names = append(names, n)
 	}
-	sort.Strings(names)
+	sort.Slice(names, func(i, j int) bool {
+		if a, b := names[i] == first, names[j] == first; a != b {
+			return a
+		}
+		return names[i] < names[j]
+	})
 	for again := true; again; {
 		again = false
 		for _, n := range names {
@@ -299,6 +304,7 @@ func (w *world) settle(out *strings.Builder) {
 			}
 		}
 	}
+	sort.Strings(names)
 	for _, n := range names {
 		if w.txs[n].busy {
 			fmt.Fprintf(out, "%s waits\n", n)
