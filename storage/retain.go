@@ -259,8 +259,11 @@ func listRetained(fs vfs.FS, dataDir string, readOnly bool) ([]retained, error) 
 }
 
 // RetainCheckpoint makes the newest committed checkpoint a retained one and removes those that are too many.
-// The store does so by itself, see Config.Retained.
+// The store does so by itself now and then, see Config.Retained; without any to be retained nothing is done.
 func (s *Store) RetainCheckpoint() error {
+	if s.cfg.Retained < 0 {
+		return nil
+	}
 	s.retainMu.Lock()
 	defer s.retainMu.Unlock()
 	if err := s.usable(); err != nil {
@@ -493,7 +496,7 @@ func (s *Store) runRetainer() {
 		}
 		if err := s.RetainCheckpoint(); err != nil && !errors.Is(err, ErrClosed) {
 			s.retainFailed = now
-			s.cfg.Logger.Error("storage: retaining a checkpoint", "error", err)
+			s.cfg.Logger.Warn("storage: a checkpoint is not retained", "event", "retain_failed", "error", err)
 		}
 	}
 }

@@ -42,7 +42,8 @@ type Config struct {
 	// Retained is how many checkpoints before the newest one are kept, to go back to if that one is
 	// damaged. Default 2. Negative means none.
 	Retained int
-	// RetainInterval is the least time between two retained checkpoints. Default 1 minute.
+	// RetainInterval is the least time between two checkpoints that the store retains by itself. Default 1
+	// minute.
 	RetainInterval time.Duration
 	// VerifyBytes bounds the tables that Open verifies: those that were written since the last retained
 	// checkpoint, the newest first. Default 256 MiB. Negative means none.

@@ -76,8 +76,18 @@ func (i *Incarnation) Change(change func(c *catalog.Catalog)) error {
 	if err := i.RT.Save(i.Ctx, flow.Save{Meta: []storage.MetaOp{op}}); err != nil {
 		return i.explain(err)
 	}
-	i.cat.Store(c)
+	i.publishCatalog(c)
 	return nil
+}
+
+// publishCatalog makes a catalog that is durable the present one. The log has rows and no definitions, so a checkpoint
+// that the server may have to go back to must have them: whoever is told that something was created finds it even if
+// the newest state is damaged. If it cannot be retained (a full disk), the definition stands all the same.
+func (i *Incarnation) publishCatalog(c *catalog.Catalog) {
+	i.cat.Store(c)
+	if err := i.Store.RetainCheckpoint(); err != nil && !errors.Is(err, storage.ErrClosed) {
+		i.e.cfg.Logger.Warn("the checkpoint with a definition is not retained", "event", "retain_failed", "error", err)
+	}
 }
 
 // commit is Change for relations whose jobs are in the graph already: they are in the catalog only together
@@ -99,7 +109,7 @@ func (i *Incarnation) commit(save flow.Save, made *creation, jobs []flow.JobID, 
 		}
 		return err
 	}
-	i.cat.Store(c)
+	i.publishCatalog(c)
 	return nil
 }
 
@@ -376,7 +386,7 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation) error 
 	if err := i.RT.WaitDurable(i.Ctx, e); err != nil {
 		return i.explain(err)
 	}
-	i.cat.Store(c)
+	i.publishCatalog(c)
 	i.forget(ids...)
 	for _, id := range ids {
 		i.e.step(failover.Forget{Jobs: []failover.JobID{failover.JobID(id)}})

@@ -289,8 +289,17 @@ const replayStep = 16 << 20
 // replay applies the log behind the checkpoint.
 func (i *Incarnation) replay() error {
 	size := 0
-	return i.Store.Log().Replay(i.Store.Checkpoint().LogPos, func(pos storage.LogPos, rec []byte) error {
-		err := table.Replay(i.RT, pos, rec, func(id uint32) *table.Table { return i.tables[catalog.ID(id)] })
+	// A record of a table that is not there was not acknowledged if the table was being dropped; after a fall back it may
+	// have been.
+	missing := map[uint32]int{}
+	err := i.Store.Log().Replay(i.Store.Checkpoint().LogPos, func(pos storage.LogPos, rec []byte) error {
+		err := table.Replay(i.RT, pos, rec, func(id uint32) *table.Table {
+			t := i.tables[catalog.ID(id)]
+			if t == nil {
+				missing[id]++
+			}
+			return t
+		})
 		if err != nil {
 			return err
 		}
@@ -300,6 +309,10 @@ func (i *Incarnation) replay() error {
 		size = 0
 		return i.RT.Wait(i.Ctx, i.RT.Open())
 	})
+	for _, id := range slices.Sorted(maps.Keys(missing)) {
+		i.e.cfg.Logger.Warn("the log has records of a table that does not exist", "event", "replay_incomplete", "table", id, "records", missing[id])
+	}
+	return err
 }
 
 // needed tells whether some job reads a source.

@@ -2,6 +2,7 @@ package crash
 
 import (
 	"context"
+	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -15,8 +16,8 @@ import (
 )
 
 // TestDamagedDisk kills the server and then damages a file of its newest state, again and again: it starts from a
-// retained checkpoint and the log, or what was damaged did not matter; every acknowledged write is there, every
-// view equals its query, and the directory is well again.
+// retained checkpoint and the log, or what was damaged did not matter; every acknowledged write and definition is there,
+// every view equals its query, and the directory is well again.
 func TestDamagedDisk(t *testing.T) {
 	rounds := 6
 	switch {
@@ -53,18 +54,26 @@ func TestDamagedDisk(t *testing.T) {
 			}
 		})
 		time.Sleep(time.Duration(300+rng.Intn(400)) * time.Millisecond)
+		if err := defineLate(ctx, p, round); err != nil {
+			t.Fatal(err)
+		}
 		p.kill()
 		stop()
 		wg.Wait()
 		what := damageFile(t, rng, filepath.Join(dir, "state"))
 		p = startServer(t, dir)
 		err := w.check(ctx, p)
+		if err == nil {
+			err = checkLate(ctx, p, round)
+		}
 		if _, serr := os.Stat(filepath.Join(dir, "SUSPECT")); err != nil && serr == nil {
 			// A table that is not new is not verified at the start. A read has found it: now it is.
 			t.Logf("round %d, %s: %v", round, what, err)
 			p.kill()
 			p = startServer(t, dir)
-			err = w.check(ctx, p)
+			if err = w.check(ctx, p); err == nil {
+				err = checkLate(ctx, p, round)
+			}
 		}
 		if err != nil {
 			text, _ := os.ReadFile(dir + ".log")
@@ -86,6 +95,43 @@ func TestDamagedDisk(t *testing.T) {
 	if r, err := server.Check(dir); err != nil || len(r.Problems) > 0 {
 		t.Errorf("%v %+v", err, r)
 	}
+}
+
+// defineLate makes a table with a row and a view over it, right before a kill.
+func defineLate(ctx context.Context, p *process, round int) error {
+	c, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	for _, q := range []string{
+		"CREATE TABLE late%[1]d (a int)", "INSERT INTO late%[1]d VALUES (%[1]d)",
+		"CREATE MATERIALIZED VIEW late%[1]d_sum AS SELECT sum(a) AS s FROM late%[1]d", "INSERT INTO late%[1]d VALUES (1000)",
+	} {
+		if _, err := c.Exec(ctx, fmt.Sprintf(q, round)); err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+	}
+	return nil
+}
+
+// checkLate looks for what defineLate has made in this round and in those before.
+func checkLate(ctx context.Context, p *process, round int) error {
+	c, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	for r := range round + 1 {
+		var sum int
+		if err := c.QueryRow(ctx, fmt.Sprintf("SELECT s FROM late%d_sum", r)).Scan(&sum); err != nil {
+			return err
+		}
+		if sum != r+1000 {
+			return fmt.Errorf("late%d has the sum %d", r, sum)
+		}
+	}
+	return nil
 }
 
 // damageFile replaces one of the files of a directory by a damaged copy, so that links of it stay as they are, or
