@@ -37,6 +37,33 @@ import (
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
+// inDir gives the file of a path as a statement has it; without a directory that is the path.
+func inDir(dir, path string) string {
+	if dir == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// parseEncoding checks FORMAT and ENCODE, which are the same for sources and sinks; nil options stand for JSON.
+func parseEncoding(cfg connector.Config) (*csvOptions, error) {
+	if cfg.Format != "" && cfg.Format != "plain" {
+		return nil, sqlerr.New(sqlerr.FeatureNotSupported, cfg.FormatPos, "connector \"file\" does not support FORMAT %s", cfg.Format).
+			WithHint("Use FORMAT PLAIN.")
+	}
+	switch cfg.Encode {
+	case "json":
+		return nil, connector.Parse("ENCODE JSON", cfg.EncodeOptions).Done()
+	case "csv":
+		return parseCSVOptions(cfg.EncodeOptions)
+	case "":
+		return nil, sqlerr.Newf(sqlerr.SyntaxError, "connector \"file\" requires an encoding").
+			WithHint("Add FORMAT PLAIN ENCODE JSON or FORMAT PLAIN ENCODE CSV (header = 'true').")
+	}
+	return nil, sqlerr.New(sqlerr.FeatureNotSupported, cfg.FormatPos, "connector \"file\" does not support ENCODE %s", cfg.Encode).
+		WithHint("Use ENCODE JSON or ENCODE CSV.")
+}
+
 // NewSource makes a source of one file. Options: path (required), follow (default false). ENCODE JSON
 // has no options, ENCODE CSV those of COPY.
 func NewSource(cfg connector.Config) (exec.Source, error) {
@@ -45,31 +72,10 @@ func NewSource(cfg connector.Config) (exec.Source, error) {
 	if err := p.Done(); err != nil {
 		return nil, err
 	}
-	s.file = s.path
-	if cfg.Dir != "" && !filepath.IsAbs(s.path) {
-		s.file = filepath.Join(cfg.Dir, s.path)
-	}
-	if cfg.Format != "" && cfg.Format != "plain" {
-		return nil, sqlerr.New(sqlerr.FeatureNotSupported, cfg.FormatPos, "connector \"file\" does not support FORMAT %s", cfg.Format).
-			WithHint("Use FORMAT PLAIN.")
-	}
-	switch cfg.Encode {
-	case "json":
-		if err := connector.Parse("ENCODE JSON", cfg.EncodeOptions).Done(); err != nil {
-			return nil, err
-		}
-	case "csv":
-		opts, err := parseCSVOptions(cfg.EncodeOptions)
-		if err != nil {
-			return nil, err
-		}
-		s.csv = opts
-	case "":
-		return nil, sqlerr.Newf(sqlerr.SyntaxError, "connector \"file\" requires an encoding").
-			WithHint("Add FORMAT PLAIN ENCODE JSON or FORMAT PLAIN ENCODE CSV (header = 'true').")
-	default:
-		return nil, sqlerr.New(sqlerr.FeatureNotSupported, cfg.FormatPos, "connector \"file\" does not support ENCODE %s", cfg.Encode).
-			WithHint("Use ENCODE JSON or ENCODE CSV.")
+	s.file = inDir(cfg.Dir, s.path)
+	var err error
+	if s.csv, err = parseEncoding(cfg); err != nil {
+		return nil, err
 	}
 	if len(cfg.Columns) == 0 {
 		return nil, sqlerr.Newf(sqlerr.InvalidObjectDefinition, "connector \"file\" requires a column list")

@@ -75,29 +75,10 @@ func NewSink(cfg connector.Config) (exec.Sink, error) {
 	if err := p.Done(); err != nil {
 		return nil, err
 	}
-	if cfg.Dir != "" && !filepath.IsAbs(s.path) {
-		s.path = filepath.Join(cfg.Dir, s.path)
-	}
-	if cfg.Format != "" && cfg.Format != "plain" {
-		return nil, sqlerr.New(sqlerr.FeatureNotSupported, cfg.FormatPos, "connector \"file\" does not support FORMAT %s", cfg.Format).
-			WithHint("Use FORMAT PLAIN.")
-	}
-	switch cfg.Encode {
-	case "json":
-		if err := connector.Parse("ENCODE JSON", cfg.EncodeOptions).Done(); err != nil {
-			return nil, err
-		}
-	case "csv":
-		var err error
-		if s.csv, err = parseCSVOptions(cfg.EncodeOptions); err != nil {
-			return nil, err
-		}
-	case "":
-		return nil, sqlerr.Newf(sqlerr.SyntaxError, "connector \"file\" requires an encoding").
-			WithHint("Add FORMAT PLAIN ENCODE JSON or FORMAT PLAIN ENCODE CSV (header = 'true').")
-	default:
-		return nil, sqlerr.New(sqlerr.FeatureNotSupported, cfg.FormatPos, "connector \"file\" does not support ENCODE %s", cfg.Encode).
-			WithHint("Use ENCODE JSON or ENCODE CSV.")
+	s.path = inDir(cfg.Dir, s.path)
+	var err error
+	if s.csv, err = parseEncoding(cfg); err != nil {
+		return nil, err
 	}
 	for _, c := range cfg.Columns {
 		if s.op != "" && c.Name == s.op {

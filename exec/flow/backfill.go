@@ -39,18 +39,8 @@ const (
 //	Barrier: forwarded; then the next portion is read, and another barrier is asked for.
 //	Errors:  those of storage.
 type TableBackfill struct {
-	TableBackfillConfig
-	out     exec.Output
-	ctx     *exec.Context
-	version *storage.Version
-	pos     []byte // the last key read; nil before the first
-	done    bool
-	portion int
-	buf     *vec.Chunk
-	pass    *vec.Chunk
-	key     []byte
-	sel     []int32
-	hash    []uint64
+	tablePortions
+	pos []byte // the last key read; nil before the first
 }
 
 // TableBackfillConfig configures a TableBackfill.
@@ -140,24 +130,9 @@ var (
 
 // NewTableBackfill makes a TableBackfill.
 func NewTableBackfill(cfg TableBackfillConfig) *TableBackfill {
-	if cfg.Portion <= 0 {
-		cfg.Portion = backfillPortion
-	}
-	if cfg.MaxPortion <= 0 {
-		cfg.MaxPortion = max(cfg.Portion, backfillMax)
-	}
-	return &TableBackfill{TableBackfillConfig: cfg, done: cfg.Complete, portion: cfg.Portion}
-}
-
-// Schema is the input's.
-func (b *TableBackfill) Schema() []types.Type { return b.Types }
-
-// Open prepares the buffers.
-func (b *TableBackfill) Open(ctx *exec.Context, out exec.Output) error {
-	b.ctx, b.out = ctx, out
-	b.buf = vec.NewChunk(b.Types, ctx.ChunkSize)
-	b.pass = vec.NewChunk(b.Types, ctx.ChunkSize)
-	return nil
+	b := &TableBackfill{tablePortions: newTablePortions(cfg)}
+	b.done = cfg.Complete
+	return b
 }
 
 // Chunk passes the live changes at or before the position.
@@ -168,27 +143,7 @@ func (b *TableBackfill) Chunk(_ int, c *vec.Chunk) error {
 	if b.pos == nil {
 		return nil
 	}
-	b.sel = b.sel[:0]
-	for i := range c.Len() {
-		b.key = b.AppendKey(b.key[:0], c, i)
-		if bytes.Compare(b.key, b.pos) <= 0 {
-			b.sel = append(b.sel, int32(i))
-		}
-	}
-	if len(b.sel) == 0 {
-		return nil
-	}
-	b.pass.Reset()
-	b.pass.AppendSel(c, b.sel)
-	return b.out.Chunk(b.pass)
-}
-
-// Watermark passes once the backfill is done: what is still to be read may be below it.
-func (b *TableBackfill) Watermark(_ int, w exec.Watermark) error {
-	if b.done {
-		return b.out.Watermark(w)
-	}
-	return nil
+	return b.passRows(c, func(key []byte) bool { return bytes.Compare(key, b.pos) <= 0 })
 }
 
 // Barrier forwards the barrier and pins the version of its epoch for AfterBarrier.
@@ -208,31 +163,24 @@ func (b *TableBackfill) Barrier(br exec.Barrier) error {
 
 // AfterBarrier emits the next portion.
 func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
-	if b.version == nil {
+	v := b.begin(br.Epoch)
+	if v == nil {
 		return nil
 	}
-	v := b.version
-	b.version = nil
 	defer v.Release()
-	if b.behind(br.Epoch) {
-		b.later(br.Epoch, b.RequestBarrier)
-		return nil
-	}
-	b.portion = int(b.next(int64(b.portion)))
 	var lo []byte
 	if b.pos != nil {
 		lo = append(append([]byte(nil), b.pos...), 0)
 	}
 	it := v.Iterator(lo, nil, false)
 	defer it.Close()
-	rows := 0
-	b.buf.Reset()
+	rows, done := 0, false
 	for rows < b.portion {
 		if !it.Next() {
 			if err := it.Err(); err != nil {
 				return err
 			}
-			b.done = true
+			done = true
 			break
 		}
 		rows++
@@ -240,60 +188,14 @@ func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
 			return err
 		}
 		b.pos = append(b.pos[:0], it.Key()...)
-		if b.buf.Len() >= b.ctx.ChunkSize {
-			if err := b.flush(); err != nil {
-				return err
-			}
-			if err := b.ctx.Ctx.Err(); err != nil {
-				return err
-			}
+		if err := b.full(); err != nil {
+			return err
 		}
 	}
-	if err := b.flush(); err != nil {
-		return err
-	}
-	b.portion = min(2*b.portion, b.MaxPortion)
 	if b.pos == nil {
 		b.pos = []byte{}
 	}
-	b.Progress.Read(int64(rows))
-	if b.done {
-		b.Progress.Done(br.Epoch + 1)
-	}
-	b.RequestBarrier()
-	return nil
-}
-
-func (b *TableBackfill) flush() error {
-	c := b.buf
-	if c.Len() == 0 {
-		return nil
-	}
-	defer b.buf.Reset()
-	if b.Parallel > 1 {
-		b.hash = vec.HashCols(c, b.HashCols, b.hash)
-		b.sel = b.sel[:0]
-		for i, h := range b.hash {
-			if Owner(vec.Vnode(h), b.Parallel) == b.Index {
-				b.sel = append(b.sel, int32(i))
-			}
-		}
-		b.pass.Reset()
-		b.pass.AppendSel(c, b.sel)
-		c = b.pass
-	}
-	if c.Len() == 0 {
-		return nil
-	}
-	return b.out.Chunk(c)
-}
-
-// Close releases a pinned version.
-func (b *TableBackfill) Close() {
-	if b.version != nil {
-		b.version.Release()
-		b.version = nil
-	}
+	return b.end(br.Epoch, rows, done)
 }
 
 // SourceBackfill feeds a new job with what a running source has delivered already, and then its

@@ -379,21 +379,32 @@ func diff(got, want []string) string {
 	return strings.Join(out, "\n")
 }
 
-// TestCrashKill kills the server 50 times (500 with WEIR_SOAK).
-func TestCrashKill(t *testing.T) {
-	kills := 50
+// rounds is how often a test does what it does: usually, with WEIR_SOAK, and with -short.
+func rounds(usual, soak, short int) int {
 	switch {
 	case os.Getenv("WEIR_SOAK") != "":
-		kills = 500
+		return soak
 	case testing.Short():
-		kills = 5
+		return short
 	}
+	return usual
+}
+
+// seeded gives a seed, that of WEIR_SEED if it is set, and random numbers of it.
+func seeded(t *testing.T) (int64, *rand.Rand) {
+	t.Helper()
 	seed := time.Now().UnixNano()
 	if s := os.Getenv("WEIR_SEED"); s != "" {
 		seed, _ = strconv.ParseInt(s, 10, 64)
 	}
 	t.Logf("repeat with WEIR_SEED=%d (the moments of the kills differ)", seed)
-	rng := rand.New(rand.NewSource(seed))
+	return seed, rand.New(rand.NewSource(seed))
+}
+
+// TestCrashKill kills the server 50 times (500 with WEIR_SOAK).
+func TestCrashKill(t *testing.T) {
+	kills := rounds(50, 500, 5)
+	seed, rng := seeded(t)
 	base := t.TempDir()
 	dir, feed := filepath.Join(base, "data"), filepath.Join(base, "feed.jsonl")
 	if err := os.WriteFile(feed, nil, 0o644); err != nil {

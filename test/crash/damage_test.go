@@ -19,19 +19,8 @@ import (
 // retained checkpoint and the log, or what was damaged did not matter; every acknowledged write and definition is there,
 // every view equals its query, and the directory is well again.
 func TestDamagedDisk(t *testing.T) {
-	rounds := 6
-	switch {
-	case os.Getenv("WEIR_SOAK") != "":
-		rounds = 100
-	case testing.Short():
-		rounds = 3
-	}
-	seed := time.Now().UnixNano()
-	if s := os.Getenv("WEIR_SEED"); s != "" {
-		seed, _ = strconv.ParseInt(s, 10, 64)
-	}
-	t.Logf("repeat with WEIR_SEED=%d (the moments of the kills differ)", seed)
-	rng := rand.New(rand.NewSource(seed))
+	total := rounds(6, 100, 3)
+	seed, rng := seeded(t)
 	base := t.TempDir()
 	dir, feed := filepath.Join(base, "data"), filepath.Join(base, "feed.jsonl")
 	if err := os.WriteFile(feed, nil, 0o644); err != nil {
@@ -42,7 +31,7 @@ func TestDamagedDisk(t *testing.T) {
 	p := startServer(t, dir)
 	setup(t, ctx, p, feed)
 	fellBack := 0
-	for round := range rounds {
+	for round := range total {
 		run, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		for i := range 3 {
@@ -85,7 +74,7 @@ func TestDamagedDisk(t *testing.T) {
 		fellBack = len(aside)
 	}
 	p.kill()
-	if fellBack == 0 && rounds > 5 {
+	if fellBack == 0 && total > 5 {
 		t.Error("the server has never fallen back")
 	}
 	text, err := os.ReadFile(dir + ".log")

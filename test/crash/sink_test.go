@@ -16,13 +16,7 @@ import (
 // TestCrashKillSink kills a server that writes to file sinks: each row that was inserted is in the append-only
 // file once, and what the file of changes adds up to is the view.
 func TestCrashKillSink(t *testing.T) {
-	kills := 12
-	switch {
-	case os.Getenv("WEIR_SOAK") != "":
-		kills = 200
-	case testing.Short():
-		kills = 4
-	}
+	kills := rounds(12, 200, 4)
 	base := t.TempDir()
 	dir, plain, changes := filepath.Join(base, "data"), filepath.Join(base, "rows.jsonl"), filepath.Join(base, "changes.jsonl")
 	ctx := context.Background()
