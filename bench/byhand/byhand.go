@@ -76,6 +76,7 @@ type Query struct {
 func Queries() []Query {
 	return []Query{
 		{"q0", q0}, {"q1", q1}, {"q2", q2}, {"q3", q3}, {"q4", q4}, {"q5", q5}, {"q7", q7}, {"q8", q8},
+		{"q9", q9}, {"q17", q17}, {"q18", q18},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/weirdb/weir/bench/nexmark"
 	"github.com/weirdb/weir/connector/blackhole"
@@ -146,6 +147,65 @@ func naive(name string, people, auctions, bids [][]types.Datum) [][]types.Datum 
 				if b[2].I == most && b[5].I >= w && b[5].I <= w+10*second {
 					out = append(out, []types.Datum{b[0], b[2], b[1], b[5], b[6]})
 				}
+			}
+		}
+	case "q9":
+		for _, a := range auctions {
+			var best []types.Datum
+			for _, b := range bids {
+				if b[0].I == a[0].I && b[5].I >= a[5].I && b[5].I <= a[6].I &&
+					(best == nil || b[2].I > best[2].I || b[2].I == best[2].I && b[5].I < best[5].I) {
+					best = b
+				}
+			}
+			if best != nil {
+				out = append(out, append(slices.Clone(a), best[0], best[1], best[2], best[5], best[6]))
+			}
+		}
+	case "q17":
+		type group struct{ auction, day int64 }
+		var done []group
+		for _, first := range bids {
+			g := group{first[0].I, first[5].I / (86400 * second)}
+			if slices.Contains(done, g) {
+				continue
+			}
+			done = append(done, g)
+			n, least, most, sum := [4]int64{}, first[2].I, first[2].I, int64(0)
+			for _, b := range bids {
+				if b[0].I != g.auction || b[5].I/(86400*second) != g.day {
+					continue
+				}
+				n[0]++
+				switch {
+				case b[2].I < 10000:
+					n[1]++
+				case b[2].I < 1000000:
+					n[2]++
+				default:
+					n[3]++
+				}
+				least, most, sum = min(least, b[2].I), max(most, b[2].I), sum+b[2].I
+			}
+			avg, err := types.NewDecimal(sum, 0).Div(types.NewDecimal(n[0], 0))
+			if err != nil {
+				panic(err)
+			}
+			name := time.UnixMicro(g.day*86400*second + 946_684_800*second).UTC().Format("2006-01-02")
+			out = append(out, []types.Datum{
+				types.DInt(g.auction), types.DStr(name), types.DInt(n[0]), types.DInt(n[1]), types.DInt(n[2]), types.DInt(n[3]),
+				types.DInt(least), types.DInt(most), types.DDec(avg), types.DDec(types.NewDecimal(sum, 0)),
+			})
+		}
+	case "q18":
+		for i, b := range bids {
+			last := !slices.ContainsFunc(bids[:i], func(o []types.Datum) bool {
+				return o[0].I == b[0].I && o[1].I == b[1].I && o[5].I >= b[5].I
+			}) && !slices.ContainsFunc(bids[i:], func(o []types.Datum) bool {
+				return o[0].I == b[0].I && o[1].I == b[1].I && o[5].I > b[5].I
+			})
+			if last {
+				out = append(out, b)
 			}
 		}
 	case "q8":

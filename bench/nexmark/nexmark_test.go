@@ -11,7 +11,7 @@ import (
 // TestQueriesParse: each file is one query, alone and behind the statements that it is made for.
 func TestQueriesParse(t *testing.T) {
 	names := Names()
-	if want := []string{"q0", "q1", "q2", "q3", "q4", "q5", "q7", "q8"}; !slices.Equal(names, want) {
+	if want := []string{"q0", "q1", "q2", "q3", "q4", "q5", "q7", "q8", "q9", "q17", "q18"}; !slices.Equal(names, want) {
 		t.Errorf("queries %v, want %v", names, want)
 	}
 	for _, name := range names {
