@@ -111,6 +111,9 @@ type (
 	// Yielded announces that a message of local failover came too late: it was made for an attempt that
 	// is over.
 	Yielded struct{ Version RestoreTxid }
+	// Forgotten announces that no worker has an execution of lost actors any more, so that no later coordinator can take
+	// them for living: whoever said Lost need not say it to that one.
+	Forgotten struct{ Actors []ActorID }
 )
 
 func (StateChanged) action() {}
@@ -119,6 +122,7 @@ func (ActorDied) action()    {}
 func (Stuck) action()        {}
 func (Cleaned) action()      {}
 func (Yielded) action()      {}
+func (Forgotten) action()    {}
 
 // Coordinator is the machine of the coordinator's role. Core is the part of it that knows epochs; what is
 // here knows workers, attempts, and lives of the coordinator. It does no I/O and reads no clock.
@@ -159,6 +163,10 @@ type Coordinator struct {
 
 	holds    int
 	failures int
+	// early are the losses that were told before the state of the graph was known.
+	early []Lost
+	// forgetting are lost actors that some worker may still have.
+	forgetting []*forgetting
 
 	// deadline ends RECONCILING, RESTORING and the pause of FAILING. resendAt, watchAt and coreAt are when to
 	// repeat, when to look for a stuck barrier, and what Core asked for. Zero: never.
@@ -180,6 +188,14 @@ type workerView struct {
 	restored bool
 	actors   []Placement
 	heard    time.Time
+}
+
+// forgetting is a loss of which not every worker is known to have heard.
+type forgetting struct {
+	actors []ActorID
+	// injected is the newest barrier when they were lost: a worker that has started it creates none of them later.
+	injected Epoch
+	workers  []WorkerID
 }
 
 // execView is what the coordinator knows of an execution.

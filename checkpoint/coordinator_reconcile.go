@@ -85,7 +85,8 @@ func (c *Coordinator) decide(now time.Time) error {
 		c.fail(failing, now)
 		return nil
 	}
-	ends := c.rebuildExecutions()
+	lost := c.earlyLost()
+	ends := c.rebuildExecutions(lost)
 	running := 0
 	for _, x := range c.execs {
 		if x.Last == 0 {
@@ -115,7 +116,7 @@ func (c *Coordinator) decide(now time.Time) error {
 		c.become(CoordinatorFinished, "all actors have finished")
 		return nil
 	}
-	c.resume(now)
+	c.resume(lost, now)
 	for _, e := range ends {
 		c.acknowledge(e.Worker, e.State, e.Attempt)
 		if err := c.transition(e, now); err != nil {
@@ -125,12 +126,33 @@ func (c *Coordinator) decide(now time.Time) error {
 	return nil
 }
 
+// earlyLost are the actors that were lost under the coordinator before, as far as this one was told.
+func (c *Coordinator) earlyLost() map[ActorID]bool {
+	c.early = slices.DeleteFunc(c.early, func(m Lost) bool {
+		if m.Version != 0 && m.Version != c.txid {
+			c.do(Yielded{Version: m.Version})
+			return true
+		}
+		return false
+	})
+	lost := map[ActorID]bool{}
+	for _, m := range c.early {
+		for _, a := range m.Actors {
+			lost[a] = true
+		}
+	}
+	return lost
+}
+
 // rebuildExecutions makes the table of executions, all of them as if they were running, and lists the ends that are to
-// be applied to it, in order of the actors.
-func (c *Coordinator) rebuildExecutions() (ends []UpdateActorState) {
+// be applied to it, in order of the actors. Those that are lost are not in it.
+func (c *Coordinator) rebuildExecutions(lost map[ActorID]bool) (ends []UpdateActorState) {
 	clear(c.execs)
 	for _, w := range c.workers {
 		for _, a := range w.report.Actors {
+			if lost[a.Actor] {
+				continue
+			}
 			if a.State.Terminal() {
 				ends = append(ends, endOf(w.report, a))
 			}
@@ -149,8 +171,9 @@ func endOf(r *WorkerReport, a ActorReport) UpdateActorState {
 	}
 }
 
-// resume makes of the reports what the coordinator before knew of the epochs, and goes on from there.
-func (c *Coordinator) resume(now time.Time) {
+// resume makes of the reports what the coordinator before knew of the epochs, and goes on from there without those that
+// are lost.
+func (c *Coordinator) resume(lost map[ActorID]bool, now time.Time) {
 	st := coreState{durable: c.durableFromList(), holds: c.holds}
 	c.parent = st.durable
 	byEpoch := map[Epoch]RoundReport{}
@@ -169,6 +192,10 @@ func (c *Coordinator) resume(now time.Time) {
 		}
 	}
 	c.noCheckpointAnyMore(byEpoch)
+	if c.recording != nil {
+		st.recording = c.recording.Checkpoint.Epoch
+	}
+	c.withoutLost(byEpoch, lost, st.recording)
 	st.completed = max(st.completed, st.durable)
 	st.injected = max(st.injected, st.completed)
 	c.accepted = c.mutated
@@ -197,9 +224,6 @@ func (c *Coordinator) resume(now time.Time) {
 	for _, p := range c.graph {
 		st.actors = append(st.actors, p.Actor)
 	}
-	if c.recording != nil {
-		st.recording = c.recording.Checkpoint.Epoch
-	}
 
 	c.become(CoordinatorRunning, "reconciled")
 	for _, w := range c.workers {
@@ -216,7 +240,17 @@ func (c *Coordinator) resume(now time.Time) {
 	core, actions := resumeCore(c.cfg.Config, st, now)
 	c.core = core
 	c.watchAt = now.Add(c.cfg.StuckAfter)
+	for _, m := range c.early {
+		for _, a := range m.Actors {
+			core.lost[a] = true
+		}
+		c.do(Gone{Actors: m.Actors, Completed: st.completed, Saved: max(st.durable, st.recording)})
+	}
 	c.carryOut(actions, now)
+	for _, m := range c.early {
+		c.forget(m.Actors)
+	}
+	c.early = nil
 	for _, w := range c.workers {
 		if w.report.Completed < c.core.completed {
 			c.toWorker(w.id, EpochCompleted{Term: c.term, Txid: c.txid, Epoch: c.core.completed})
@@ -239,6 +273,39 @@ func (c *Coordinator) noCheckpointAnyMore(byEpoch map[Epoch]RoundReport) {
 				b.Kind = KindEpoch
 				byEpoch[e] = b
 			}
+		}
+	}
+}
+
+// withoutLost takes lost actors out of the rounds, and makes plain epochs of the checkpoints behind recording that they
+// were to be in: what they have handed over is not to be recorded.
+func (c *Coordinator) withoutLost(byEpoch map[Epoch]RoundReport, lost map[ActorID]bool, recording Epoch) {
+	if len(lost) == 0 {
+		return
+	}
+	member := func(e Epoch) bool {
+		for _, w := range c.workers {
+			for _, a := range w.report.Actors {
+				if lost[a.Actor] && a.First <= e && (a.Last == 0 || e <= a.Last) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	first := Epoch(0) // the first barrier that was to start one of them
+	for e, b := range byEpoch {
+		n := len(b.Add)
+		b.Add = slices.DeleteFunc(slices.Clone(b.Add), func(p Placement) bool { return lost[p.Actor] })
+		if len(b.Add) < n && (first == 0 || e < first) {
+			first = e
+		}
+		byEpoch[e] = b
+	}
+	for e, b := range byEpoch {
+		if e > recording && (member(e) || first != 0 && e >= first) {
+			b.Kind = KindEpoch
+			byEpoch[e] = b
 		}
 	}
 }
@@ -364,11 +431,20 @@ func (c *Coordinator) heal(w *workerView, m WorkerReport, now time.Time) error {
 			return err
 		}
 	}
+	var unknown []ActorID
 	for _, a := range m.Actors {
+		if c.execs[a.Actor] == nil && a.State != ActorFinished && a.First <= c.core.injected {
+			unknown = append(unknown, a.Actor)
+			continue
+		}
 		if err := c.healActor(w, m, a, now); err != nil || c.state != CoordinatorRunning {
 			return err
 		}
 	}
+	if len(unknown) > 0 {
+		c.toWorker(w.id, ForgetActors{Term: c.term, Actors: unknown})
+	}
+	c.hasForgotten(m)
 	// A report that has been on its way for long asks for much that is known by now.
 	for e := m.Started + 1; e <= min(c.core.injected, m.Started+healAtOnce); e++ {
 		i := slices.IndexFunc(c.rounds, func(r coordRound) bool { return r.start.Epoch == e })
@@ -393,9 +469,6 @@ func (c *Coordinator) healActor(w *workerView, m WorkerReport, a ActorReport, no
 	switch {
 	case x == nil && a.State == ActorFinished:
 		c.acknowledge(w.id, a.State, a.Attempt)
-	case x == nil && a.First <= c.core.injected:
-		c.toWorker(w.id, ForgetActors{Term: c.term, Actors: []ActorID{a.Actor}})
-		return nil
 	case x != nil:
 		x.Attempt, x.Number, x.Start, x.Passed, x.Inputs, x.Outputs = a.Attempt, a.Number, a.Start, a.Passed, a.Inputs, a.Outputs
 	}

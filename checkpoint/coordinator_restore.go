@@ -73,6 +73,8 @@ func (c *Coordinator) newAttempt(now time.Time) {
 	c.attempt++
 	c.txid = txid(c.term, c.attempt)
 	c.listed, c.target, c.recording = false, CheckpointInfo{}, nil
+	// Everything goes back: nothing is lost any more.
+	c.early, c.forgetting = nil, nil
 	clear(c.execs)
 	for _, w := range c.workers {
 		w.restored, w.actors, w.heard, w.report = false, nil, now, nil

@@ -135,7 +135,13 @@ func (c *Coordinator) mutate(m Mutate, now time.Time) error {
 	return c.epochs(m, now)
 }
 
+// lost takes actors out of the graph. A coordinator that has not decided yet must hear of them before it does: their
+// worker may still report them, or may have failed with them.
 func (c *Coordinator) lost(m Lost, now time.Time) error {
+	if c.state == CoordinatorStarting || c.state == CoordinatorReconciling {
+		c.early = append(c.early, m)
+		return nil
+	}
 	if !c.running(Party{Role: RoleClient}) {
 		return nil
 	}
@@ -151,10 +157,34 @@ func (c *Coordinator) lost(m Lost, now time.Time) error {
 	for _, a := range m.Actors {
 		delete(c.execs, a)
 	}
-	// Behind the aborts: a worker that forgot a member of a checkpoint, and did not know that it is none
-	// any more, would let the next coordinator record it.
-	c.broadcast(ForgetActors{Term: c.term, Actors: slices.Sorted(slices.Values(m.Actors))})
+	c.forget(m.Actors)
 	return nil
+}
+
+// forget tells the workers of lost actors, behind the aborts: a worker that forgot a member of a checkpoint, and did not
+// know that it is none any more, would let the next coordinator record it. Their reports say whether they have heard.
+func (c *Coordinator) forget(lost []ActorID) {
+	f := &forgetting{actors: slices.Sorted(slices.Values(lost)), injected: c.core.injected}
+	for _, w := range c.workers {
+		f.workers = append(f.workers, w.id)
+	}
+	c.forgetting = append(c.forgetting, f)
+	c.broadcast(ForgetActors{Term: c.term, Actors: f.actors})
+}
+
+// hasForgotten notes which losses a worker's report shows that it has heard of.
+func (c *Coordinator) hasForgotten(m WorkerReport) {
+	c.forgetting = slices.DeleteFunc(c.forgetting, func(f *forgetting) bool {
+		if m.Started < f.injected || slices.ContainsFunc(m.Actors, func(a ActorReport) bool { return slices.Contains(f.actors, a.Actor) }) {
+			return false
+		}
+		f.workers = slices.DeleteFunc(f.workers, func(w WorkerID) bool { return w == m.Worker })
+		if len(f.workers) > 0 {
+			return false
+		}
+		c.do(Forgotten{Actors: f.actors})
+		return true
+	})
 }
 
 // hold is taken in every state: a coordinator that takes over must not begin what is not to be begun.

@@ -132,7 +132,7 @@ type Driver struct {
 	fuse atomic.Int64
 }
 
-// lostCall is a Lost that has not been worked off.
+// lostCall is a Lost that a later coordinator has to be told of: the worker is not known to have heard of it.
 type lostCall struct {
 	Lost
 	// answered: there was a Gone for it.
@@ -325,6 +325,9 @@ func (l *life) run(ctx context.Context) {
 	for range d.holds {
 		d.own = append(d.own, Hold{On: true})
 	}
+	for _, m := range d.lost {
+		d.own = append(d.own, m.Lost)
+	}
 	for _, a := range slices.Clone(l.c.Start(d.cfg.Clock.Now())) {
 		l.act(ctx, a)
 	}
@@ -432,20 +435,15 @@ func (l *life) step(ctx context.Context, m Message) {
 		d.violation(err)
 		return
 	}
-	refused := false
 	for _, a := range actions {
 		if s, ok := a.(Send); ok {
 			if _, ok := s.Message.(RetryLater); ok {
-				refused = true
 				d.refuse(m)
 				continue
 			}
 		}
 		l.burn()
 		l.act(ctx, a)
-	}
-	if m, ok := m.(Lost); ok && !refused {
-		d.lost = slices.DeleteFunc(d.lost, func(c lostCall) bool { return c.answered && slices.Equal(c.Actors, m.Actors) })
 	}
 	if l.resumed {
 		l.resumed = false
@@ -469,9 +467,6 @@ func (l *life) resume() {
 	if core := l.c.Core(); core != nil {
 		d.completed(core.Completed())
 		d.saved(core.Durable())
-	}
-	for _, m := range d.lost {
-		d.own = append(d.own, m.Lost)
 	}
 	for _, m := range d.mutations {
 		d.own = append(d.own, m)
@@ -522,6 +517,10 @@ func (l *life) act(ctx context.Context, a Action) {
 				break
 			}
 		}
+	case Forgotten:
+		d.lost = slices.DeleteFunc(d.lost, func(c lostCall) bool {
+			return c.answered && slices.Equal(slices.Sorted(slices.Values(c.Actors)), a.Actors)
+		})
 	case Held:
 		// A new coordinator answers all holds again.
 		if d.heldOwed > 0 {

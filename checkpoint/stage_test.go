@@ -510,6 +510,8 @@ func announce(a Action, start time.Time) string {
 		return fmt.Sprintf("barrier %d is stuck, it waits for actors %v", a.Epoch, a.Waiting)
 	case Cleaned:
 		return fmt.Sprintf("checkpoints %v are gone", a.Checkpoints)
+	case Forgotten:
+		return fmt.Sprintf("actors %v are forgotten by all", a.Actors)
 	case Yielded:
 		return fmt.Sprintf("local failover of attempt %s came too late", a.Version)
 	case Complete:

@@ -183,6 +183,8 @@ func (w *Worker) Step(m Message, now time.Time) ([]Action, error) {
 	case ForgetActors:
 		if w.newer(m.Term) {
 			w.forget(m.Actors)
+			// The report is the answer.
+			w.report()
 		}
 	case InputArrived:
 		w.dirty = true

@@ -39,9 +39,10 @@ type startedKey struct {
 // region is the restart of a region that is under way: held and gone are the coordinator's answers, ended tells that
 // its actors are known to have ended.
 type region struct {
-	id                failover.RegionID
-	txid              checkpoint.RestoreTxid
-	actors            []checkpoint.ActorID
+	id   failover.RegionID
+	txid checkpoint.RestoreTxid
+	// actors are the new ones once the region is started again, old those that were lost.
+	actors, old       []checkpoint.ActorID
 	held, gone, ended bool
 	stopped           bool
 	durable           checkpoint.Epoch
@@ -60,6 +61,8 @@ type localFailover struct {
 	count    uint32
 	// deployments are those that barriers carry.
 	deployments map[startedKey]*deployment
+	// owed are losses that are not known to have reached every worker: each new coordinator is told of them.
+	owed []checkpoint.Lost
 	// ids are the newest of each actor of the graph.
 	ids map[checkpoint.ActorID]checkpoint.ActorID
 }
@@ -112,6 +115,7 @@ func (l *localFailover) global() {
 		l.region = nil
 		l.tell(checkpoint.Hold{})
 	}
+	l.owed = nil
 	l.step(failover.Global{})
 	l.step(failover.Started{})
 }
@@ -153,7 +157,10 @@ func (l *localFailover) stop(a failover.Stop) {
 	} else {
 		r.held, r.durable = was.held, was.durable
 	}
-	l.tell(checkpoint.Lost{Actors: r.actors, Version: r.txid})
+	r.old = slices.Clone(r.actors)
+	lost := checkpoint.Lost{Actors: r.old, Version: r.txid}
+	l.owed = append(l.owed, lost)
+	l.tell(lost)
 	w.after(int64(w.rng.n(20_000)), func() {
 		r.ended = true
 		l.proceed()
@@ -170,6 +177,10 @@ func (l *localFailover) proceed() {
 
 // answered takes the coordinator's answers to Hold and Lost.
 func (l *localFailover) answered(a checkpoint.Action) {
+	if f, ok := a.(checkpoint.Forgotten); ok {
+		l.owed = slices.DeleteFunc(l.owed, func(m checkpoint.Lost) bool { return slices.Equal(slices.Sorted(slices.Values(m.Actors)), f.Actors) })
+		return
+	}
 	r := l.region
 	if r == nil {
 		return
@@ -178,7 +189,7 @@ func (l *localFailover) answered(a checkpoint.Action) {
 	case checkpoint.Held:
 		r.held, r.durable = true, a.Durable
 	case checkpoint.Gone:
-		r.gone = true
+		r.gone = r.gone || slices.Equal(a.Actors, r.old)
 	}
 	l.proceed()
 }
@@ -238,9 +249,6 @@ func (l *localFailover) taken() {
 	r := l.region
 	if r == nil {
 		return
-	}
-	if !r.gone {
-		l.tell(checkpoint.Lost{Actors: r.actors, Version: r.txid})
 	}
 	if r.mutate != nil {
 		l.tell(*r.mutate)

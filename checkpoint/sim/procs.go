@@ -109,6 +109,11 @@ func (w *world) startCoordinator() {
 		w.local.region.held = false
 		p.take(checkpoint.Hold{On: true})
 	}
+	if w.local != nil {
+		for _, m := range w.local.owed {
+			p.take(m)
+		}
+	}
 	for _, a := range append([]checkpoint.Action(nil), p.c.Start(w.time())...) {
 		p.act(a)
 	}
@@ -185,7 +190,7 @@ func (p *coordProc) act(a checkpoint.Action) {
 		if w.plan.local && p == w.coord && p.c.State() == checkpoint.CoordinatorRunning && a.Txid == p.c.Txid() {
 			w.local.died(a.Actor)
 		}
-	case checkpoint.Held, checkpoint.Gone:
+	case checkpoint.Held, checkpoint.Gone, checkpoint.Forgotten:
 		if p == w.coord {
 			w.local.answered(a)
 		}
