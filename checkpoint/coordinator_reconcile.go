@@ -442,7 +442,7 @@ func (c *Coordinator) heal(w *workerView, m WorkerReport, now time.Time) error {
 		}
 	}
 	if len(unknown) > 0 {
-		c.toWorker(w.id, ForgetActors{Term: c.term, Actors: unknown})
+		c.toWorker(w.id, ForgetActors{Term: c.term, Txid: c.txid, Actors: unknown})
 	}
 	c.hasForgotten(m)
 	// A report that has been on its way for long asks for much that is known by now.

@@ -169,7 +169,7 @@ func (c *Coordinator) forget(lost []ActorID) {
 		f.workers = append(f.workers, w.id)
 	}
 	c.forgetting = append(c.forgetting, f)
-	c.broadcast(ForgetActors{Term: c.term, Actors: f.actors})
+	c.broadcast(ForgetActors{Term: c.term, Txid: c.txid, Actors: f.actors})
 }
 
 // hasForgotten notes which losses a worker's report shows that it has heard of.

@@ -354,6 +354,7 @@ type (
 	// ForgetActors tells a worker that actors have left the graph without passing a last barrier.
 	ForgetActors struct {
 		Term   Term
+		Txid   RestoreTxid
 		Actors []ActorID
 	}
 	// WorkerReport tells the coordinator everything that it needs to know of a worker. It answers

@@ -181,7 +181,8 @@ func (w *Worker) Step(m Message, now time.Time) ([]Action, error) {
 	case AckActorState:
 		w.acknowledged(m)
 	case ForgetActors:
-		if w.newer(m.Term) {
+		// One of an attempt that is over is about others of the same ids.
+		if w.newer(m.Term) && m.Txid == w.txid {
 			w.forget(m.Actors)
 			// The report is the answer.
 			w.report()

@@ -3128,6 +3128,7 @@ type ForgetActors struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
 	Actors        []uint32               `protobuf:"varint,2,rep,packed,name=actors,proto3" json:"actors,omitempty"`
+	RestoreTxid   uint64                 `protobuf:"varint,3,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3174,6 +3175,13 @@ func (x *ForgetActors) GetActors() []uint32 {
 		return x.Actors
 	}
 	return nil
+}
+
+func (x *ForgetActors) GetRestoreTxid() uint64 {
+	if x != nil {
+		return x.RestoreTxid
+	}
+	return 0
 }
 
 type RoundReport struct {
@@ -4984,10 +4992,11 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x06passed\x18\b \x01(\x04R\x06passed\"?\n" +
 	"\rAckActorState\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x1a\n" +
-	"\battempts\x18\x02 \x03(\x04R\battempts\":\n" +
+	"\battempts\x18\x02 \x03(\x04R\battempts\"]\n" +
 	"\fForgetActors\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x16\n" +
-	"\x06actors\x18\x02 \x03(\rR\x06actors\"\xd1\x01\n" +
+	"\x06actors\x18\x02 \x03(\rR\x06actors\x12!\n" +
+	"\frestore_txid\x18\x03 \x01(\x04R\vrestoreTxid\"\xd1\x01\n" +
 	"\vRoundReport\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12)\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x15.weir.checkpoint.KindR\x04kind\x12\x1f\n" +

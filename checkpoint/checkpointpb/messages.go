@@ -200,7 +200,7 @@ func ToWire(m checkpoint.Message) (*Envelope, error) {
 			Attempts: convert(m.Attempts, func(a checkpoint.AttemptID) uint64 { return uint64(a) }),
 		}}), nil
 	case checkpoint.ForgetActors:
-		return wrap(&Envelope_ForgetActors{&ForgetActors{Term: uint64(m.Term), Actors: actorsToWire(m.Actors)}}), nil
+		return wrap(&Envelope_ForgetActors{&ForgetActors{Term: uint64(m.Term), RestoreTxid: uint64(m.Txid), Actors: actorsToWire(m.Actors)}}), nil
 	case checkpoint.WorkerReport:
 		rounds, err := convertErr(m.Rounds, roundToWire)
 		if err != nil {
@@ -471,7 +471,9 @@ func FromWire(e *Envelope) (checkpoint.Message, error) {
 		}, nil
 	case *Envelope_ForgetActors:
 		x := w.ForgetActors
-		return checkpoint.ForgetActors{Term: checkpoint.Term(x.GetTerm()), Actors: actorsFromWire(x.GetActors())}, nil
+		return checkpoint.ForgetActors{
+			Term: checkpoint.Term(x.GetTerm()), Txid: checkpoint.RestoreTxid(x.GetRestoreTxid()), Actors: actorsFromWire(x.GetActors()),
+		}, nil
 	case *Envelope_WorkerReport:
 		x := w.WorkerReport
 		return checkpoint.WorkerReport{

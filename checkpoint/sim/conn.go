@@ -163,6 +163,7 @@ func (c *conn) connect(to *exec) {
 		next = min(next, c.acked+1)
 	}
 	c.prod.Acknowledged(own.Generation, next-1)
+	c.acked = max(c.acked, next-1)
 	ms, err := c.prod.Resend(own.Generation, next)
 	if err != nil {
 		c.w.fail("reconnect: %v", err)
