@@ -220,8 +220,18 @@ type Client interface {
 	// running. A session calls it where a transaction ends in the middle of a query string;
 	// pgwire does so itself whenever TxStatus is 'I' after Sync.
 	RemovePortals(held bool)
+	// Portals lists the named portals, in order of name.
+	Portals() []NamedPortal
 	// Statements lists the prepared statements for pg_prepared_statements, in order of name.
 	Statements() []NamedStatement
+}
+
+// NamedPortal is an entry of Client.Portals.
+type NamedPortal struct {
+	Name, SQL string
+	// Held says that it outlives its transaction.
+	Held   bool
+	Portal Portal
 }
 
 // NamedStatement is an entry of Client.Statements.

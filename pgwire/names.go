@@ -254,6 +254,16 @@ func (x *client) RemovePortal(name string) error {
 	return nil
 }
 
+// Portals implements Client.
+func (x *client) Portals() []NamedPortal {
+	list := make([]NamedPortal, 0, len(x.names.portals))
+	for name, e := range x.names.portals {
+		list = append(list, NamedPortal{Name: name, SQL: e.sql, Held: e.held, Portal: e.p})
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	return list
+}
+
 // RemovePortals implements Client.
 func (x *client) RemovePortals(held bool) { x.names.dropPortals(held) }
 

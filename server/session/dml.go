@@ -454,7 +454,7 @@ func (w *write) sendReturning(e *execution, tag string) (pgwire.Result, error) {
 		r.chunks = []*vec.Chunk{out}
 	}
 	e.rest = nil
-	return r.send(e.w, 0)
+	return r.send(e.w)
 }
 
 // statementName names a statement for messages, as in its command tag.

@@ -7,8 +7,16 @@ import (
 	"github.com/weirdb/weir/sql/catalog"
 )
 
-// own gives what the transaction itself changed in a table; nil if nothing.
+// own gives what the transaction itself changed in a table, as far as the reader sees it; nil if nothing.
 func (r *reader) own(rel *catalog.Relation) *btree.Map[string, table.Row] {
+	if r.fixed != nil {
+		return r.fixed[rel.ID]
+	}
+	return r.changed(rel)
+}
+
+// changed gives what the transaction itself has changed in a table up to now; nil if nothing.
+func (r *reader) changed(rel *catalog.Relation) *btree.Map[string, table.Row] {
 	if rel.Kind != catalog.Table {
 		return nil
 	}

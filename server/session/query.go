@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tidwall/btree"
+
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/batch"
 	"github.com/weirdb/weir/exec/expr"
@@ -15,6 +17,7 @@ import (
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/server/build"
 	"github.com/weirdb/weir/server/syscat"
+	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -26,32 +29,18 @@ import (
 // result holds rows that were not sent yet.
 type result struct {
 	chunks []*vec.Chunk
-	at     int // row of the first chunk
 	as     []appender
 	tag    string
 }
 
-// send writes at most maxRows rows (0: all).
-func (r *result) send(w pgwire.ResultWriter, maxRows int) (pgwire.Result, error) {
+// send writes the rows.
+func (r *result) send(w pgwire.ResultWriter) (pgwire.Result, error) {
 	n := 0
-	for len(r.chunks) > 0 {
-		c := r.chunks[0]
-		hi := c.Len()
-		if maxRows > 0 {
-			hi = min(hi, r.at+maxRows-n)
-		}
-		if err := writeRows(w.Rows(), c, r.at, hi, r.as); err != nil {
+	for _, c := range r.chunks {
+		if err := writeRows(w.Rows(), c, 0, c.Len(), r.as); err != nil {
 			return pgwire.Result{}, err
 		}
-		n += hi - r.at
-		r.at = hi
-		if r.at == c.Len() {
-			r.chunks, r.at = r.chunks[1:], 0
-		}
-		if maxRows > 0 && n == maxRows {
-			// As in PostgreSQL, the portal is suspended even if no row is left.
-			return pgwire.Result{Suspended: true}, nil
-		}
+		n += c.Len()
 	}
 	return pgwire.Result{Tag: fmt.Sprintf("%s %d", r.tag, n)}, nil
 }
@@ -66,23 +55,15 @@ func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result
 	if e.announce {
 		e.w.Columns(p.columns)
 	}
-	as := appendersFor(columnTypes(p), e.formats, s.typeEnv())
 	if e.maxRows > 0 {
-		r := &result{as: as, tag: "SELECT"}
-		mem, bytes := t.inc.QueryMemory().Account(), int64(0)
-		// What the client takes its time to fetch does not keep others from their queries.
-		defer mem.Close()
-		err := s.runBatch(ctx, t, b, func(c *vec.Chunk) error {
-			r.chunks = append(r.chunks, c.Clone())
-			bytes += int64(c.Bytes())
-			return mem.Set(bytes, 0)
-		})
+		c, err := s.openCursor(ctx, t, p, b, scrollIfNeeded)
 		if err != nil {
 			return pgwire.Result{}, err
 		}
-		e.rest = r
-		return r.send(e.w, e.maxRows)
+		e.rest = c
+		return c.send(ctx, e.w, e.formats, e.maxRows)
 	}
+	as := appendersFor(columnTypes(p), e.formats, s.typeEnv())
 	n := 0
 	err = s.runBatch(ctx, t, b, func(c *vec.Chunk) error {
 		n += c.Len()
@@ -205,6 +186,8 @@ type reader struct {
 	t    *tx
 	snap *storage.Snapshot
 	env  *exec.Env
+	// fixed, if it is not nil, has what the transaction had changed when the reader was made, by table.
+	fixed map[catalog.ID]*btree.Map[string, table.Row]
 }
 
 var _ build.BatchLeaves = (*reader)(nil)

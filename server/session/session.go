@@ -94,6 +94,8 @@ type tx struct {
 	unwatch func() bool
 	writes  *table.Tx
 	snap    *storage.Snapshot
+	// cursors were opened in it, and not all of them are open still.
+	cursors []*cursor
 	// saves are the savepoints, and vars the settings to go back to.
 	saves []savepoint
 	vars  map[string]string
@@ -105,6 +107,8 @@ type savepoint struct {
 	name string
 	at   table.Savepoint
 	vars map[string]string
+	// cursors is how many were opened before.
+	cursors int
 }
 
 func (s *session) Params() []pgwire.ParameterStatus {
@@ -243,17 +247,47 @@ func (s *session) commit(ctx context.Context) error {
 	if t.inc == nil {
 		return nil
 	}
-	err := t.commit(ctx, s.vars.get("synchronous_commit") != "off")
+	err := t.persist(ctx)
+	if err == nil {
+		err = t.commit(ctx, s.vars.get("synchronous_commit") != "off")
+	}
 	if err != nil {
 		s.vars.restore(t.vars)
+		s.closeCursors(t, 0)
 	}
 	return err
+}
+
+// persist makes the cursors WITH HOLD independent of the transaction.
+func (t *tx) persist(ctx context.Context) error {
+	for _, c := range t.cursors {
+		if c.held && !c.broken {
+			t.mu.Lock()
+			err := c.persist(ctx)
+			t.mu.Unlock()
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// closeCursors closes the cursors that were declared in a transaction, but for the first ones.
+func (s *session) closeCursors(t *tx, from int) {
+	for _, c := range t.cursors[from:] {
+		if p, ok := s.client.Portal(c.name); ok && c.name != "" && p == pgwire.Portal(c) {
+			_ = s.client.RemovePortal(c.name) // one that is running closes with its statement
+		}
+	}
+	t.cursors = t.cursors[:from]
 }
 
 func (s *session) rollback() {
 	t := s.tx
 	s.tx = nil
 	s.vars.restore(t.vars)
+	s.closeCursors(t, 0)
 	t.end()
 }
 
@@ -275,6 +309,9 @@ func (t *tx) end() {
 		t.unwatch()
 	}
 	t.writes.Release()
+	for _, c := range t.cursors {
+		c.strip()
+	}
 	if t.snap != nil {
 		t.snap.Release()
 		t.snap = nil
@@ -371,6 +408,7 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			}
 			return st
 		},
+		Cursors:     s.cursors,
 		Jobs:        func() map[catalog.ID]syscat.Job { return jobs(t.inc) },
 		Actors:      func() []syscat.Actor { return actors(t.inc) },
 		Checkpoints: func() []syscat.Checkpoint { return checkpoints(t.inc) },

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/expr"
@@ -24,6 +25,10 @@ type prepared struct {
 	s    *session
 	ast  ast.Statement // nil: empty
 	text string
+	// source is the whole query string.
+	source string
+	// several: it is one of several statements of a query string, which are a transaction together.
+	several bool
 	// given are the parameter types that the client declared, oids what all of them are.
 	given []types.Type
 	oids  []uint32
@@ -46,7 +51,7 @@ func (s *session) Split(_ context.Context, sql string) ([]pgwire.Unit, error) {
 	}
 	units := make([]pgwire.Unit, len(stmts))
 	for i, st := range stmts {
-		units[i] = &prepared{s: s, ast: st.AST, text: st.Text}
+		units[i] = &prepared{s: s, ast: st.AST, text: st.Text, source: sql, several: len(stmts) > 1}
 	}
 	return units, nil
 }
@@ -65,7 +70,7 @@ func (s *session) Prepare(ctx context.Context, sql string, oids []uint32) (pgwir
 	if len(stmts) > 1 {
 		return nil, sqlerr.Newf(sqlerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
 	}
-	p := &prepared{s: s}
+	p := &prepared{s: s, source: sql}
 	if len(stmts) == 0 {
 		return p, nil
 	}
@@ -112,8 +117,20 @@ func planned(st ast.Statement) bool {
 	switch st.(type) {
 	case *ast.Select, *ast.Insert, *ast.Update, *ast.Delete:
 		return true
+	case *ast.DeclareCursor:
+		return subject(st) != st
 	}
 	return false
+}
+
+// subject is the part of a statement that goes through the planner.
+func subject(st ast.Statement) ast.Statement {
+	if d, ok := st.(*ast.DeclareCursor); ok {
+		if q, ok := d.Query.(*ast.Select); ok {
+			return q
+		}
+	}
+	return st
 }
 
 // ParamOIDs are the types of the parameters.
@@ -131,6 +148,9 @@ func (p *prepared) Columns(ctx context.Context) ([]pgwire.Column, error) {
 		}
 		if err := p.plan(t); err != nil {
 			return nil, err
+		}
+		if subject(p.ast) != p.ast {
+			return nil, nil
 		}
 		return p.columns, nil
 	}
@@ -154,7 +174,8 @@ func (p *prepared) plan(t *tx) error {
 	if p.bound != nil {
 		given = p.bound.ParamTypes
 	}
-	b, err := pl.Bind(p.ast, given)
+	query := subject(p.ast)
+	b, err := pl.Bind(query, given)
 	if err != nil {
 		return err
 	}
@@ -163,7 +184,7 @@ func (p *prepared) plan(t *tx) error {
 		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cached plan must not change result type")
 	}
 	p.batch, p.dml = nil, nil
-	switch p.ast.(type) {
+	switch query.(type) {
 	case *ast.Select:
 		p.batch, err = pl.Batch(b)
 	default:
@@ -207,7 +228,7 @@ func resultColumns(b *planner.Bound) []pgwire.Column {
 
 // Bind makes a portal.
 func (p *prepared) Bind(ctx context.Context, params []pgwire.Param, formats []pgwire.Format) (pgwire.Portal, error) {
-	po := &portal{p: p, formats: slices.Clone(formats)}
+	po := &portal{p: p, formats: slices.Clone(formats), created: p.s.now()}
 	env := p.s.typeEnv()
 	if len(params) > 0 {
 		for i, pt := range p.bound.ParamTypes {
@@ -240,8 +261,9 @@ type portal struct {
 	params  []types.Datum
 	formats []pgwire.Format
 	columns []pgwire.Column
-	// rest is what a suspended portal has not sent yet.
-	rest *result
+	created time.Time
+	// rest are the rows of a portal that is executed bit by bit.
+	rest *cursor
 }
 
 // Columns describes the result.
@@ -250,7 +272,9 @@ func (po *portal) Columns() []pgwire.Column { return po.columns }
 // Execute runs the portal or goes on with it.
 func (po *portal) Execute(ctx context.Context, w pgwire.ResultWriter, maxRows int) (pgwire.Result, error) {
 	if po.rest != nil {
-		return po.rest.send(w, maxRows)
+		return po.p.s.within(ctx, func(ctx context.Context, _ *tx) (pgwire.Result, error) {
+			return po.rest.send(ctx, w, po.formats, maxRows)
+		})
 	}
 	e := &execution{p: po.p, w: w, params: po.params, formats: po.formats, maxRows: maxRows}
 	r, err := po.p.s.run(ctx, e)
@@ -259,7 +283,12 @@ func (po *portal) Execute(ctx context.Context, w pgwire.ResultWriter, maxRows in
 }
 
 // Close forgets the portal.
-func (po *portal) Close() { po.rest = nil }
+func (po *portal) Close() {
+	if po.rest != nil {
+		po.rest.Close()
+		po.rest = nil
+	}
+}
 
 // execution is one run of a statement.
 type execution struct {
@@ -270,8 +299,8 @@ type execution struct {
 	maxRows int
 	// announce: the result's columns must be sent first (simple protocol).
 	announce bool
-	// rest is set when maxRows stopped the execution.
-	rest *result
+	// rest is set if maxRows may have stopped the execution.
+	rest *cursor
 }
 
 // run runs a statement inside the transaction.
@@ -282,7 +311,12 @@ func (s *session) run(ctx context.Context, e *execution) (pgwire.Result, error) 
 	if st, ok := e.p.ast.(*ast.Transaction); ok {
 		return s.transaction(ctx, st)
 	}
-	if err := s.allowed(e.p.ast); err != nil {
+	return s.within(ctx, func(ctx context.Context, t *tx) (pgwire.Result, error) { return s.dispatch(ctx, t, e) })
+}
+
+// within calls f for a statement inside of the transaction.
+func (s *session) within(ctx context.Context, f func(ctx context.Context, t *tx) (pgwire.Result, error)) (pgwire.Result, error) {
+	if err := s.allowed(nil); err != nil {
 		return pgwire.Result{}, err
 	}
 	t, err := s.begin(ctx)
@@ -296,7 +330,7 @@ func (s *session) run(ctx context.Context, e *execution) (pgwire.Result, error) 
 	if err := t.inc.Ctx.Err(); err != nil {
 		return pgwire.Result{}, t.inc.Explain(err)
 	}
-	r, err := s.dispatch(ctx, t, e)
+	r, err := f(ctx, t)
 	return r, cause(ctx, err)
 }
 
@@ -327,6 +361,12 @@ func (s *session) dispatch(ctx context.Context, t *tx, e *execution) (pgwire.Res
 		return s.dml(ctx, t, e)
 	case *ast.Copy:
 		return s.copy(ctx, t, e, st)
+	case *ast.DeclareCursor:
+		return s.declare(ctx, t, e, st)
+	case *ast.Fetch:
+		return s.fetch(ctx, t, e, st)
+	case *ast.CloseCursor:
+		return s.closeCursor(st)
 	case *ast.Set, *ast.Reset, *ast.Show, *ast.Explain, *ast.Prepare, *ast.Execute, *ast.Deallocate, *ast.Discard, *ast.Simple:
 		return s.utility(ctx, t, e)
 	}

@@ -53,7 +53,9 @@ func (s *session) transaction(ctx context.Context, st *ast.Transaction) (pgwire.
 		if s.tx.failed {
 			tag = "ROLLBACK"
 		}
-		if err := s.commit(ctx); err != nil {
+		err := s.commit(ctx)
+		s.client.RemovePortals(false)
+		if err != nil {
 			return pgwire.Result{}, err
 		}
 		return pgwire.Result{Tag: tag}, s.chain(ctx, st)
@@ -63,6 +65,7 @@ func (s *session) transaction(ctx context.Context, st *ast.Transaction) (pgwire.
 			return pgwire.Result{Tag: "ROLLBACK"}, nil
 		}
 		s.rollback()
+		s.client.RemovePortals(false)
 		return pgwire.Result{Tag: "ROLLBACK"}, s.chain(ctx, st)
 	}
 	return s.savepoints(st, explicit)
@@ -107,7 +110,7 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 	}
 	t := s.tx
 	if st.Kind == ast.TxSavepoint {
-		t.saves = append(t.saves, savepoint{st.Name, t.writes.Save(), s.vars.snapshot()})
+		t.saves = append(t.saves, savepoint{st.Name, t.writes.Save(), s.vars.snapshot(), len(t.cursors)})
 		return pgwire.Result{Tag: tag}, nil
 	}
 	at := -1
@@ -124,6 +127,7 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 		return pgwire.Result{Tag: tag}, nil
 	}
 	t.writes.Restore(t.saves[at].at)
+	s.closeCursors(t, t.saves[at].cursors)
 	s.vars.restore(t.saves[at].vars)
 	t.saves = t.saves[:at+1]
 	t.failed = false
@@ -179,6 +183,11 @@ func (s *session) utilityColumns(ctx context.Context, st ast.Statement) ([]pgwir
 		return (&textResult{names: showNames(st)}).columns(), nil
 	case *ast.Explain:
 		return (&textResult{names: []string{"QUERY PLAN"}}).columns(), nil
+	case *ast.Fetch:
+		if c, ok := s.client.Portal(st.Name); ok && !st.Move {
+			return c.Columns(), nil
+		}
+		return nil, nil
 	case *ast.Execute:
 		p, ok := s.client.Statement(st.Name)
 		if !ok {

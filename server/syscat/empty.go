@@ -14,7 +14,6 @@ pg_catalog pg_available_extension_versions view name name, version text, install
 pg_catalog pg_available_extensions view name name, default_version text, installed_version text, comment text
 pg_catalog pg_backend_memory_contexts view name text, ident text, parent text, level int4, total_bytes int8, total_nblocks int8, free_bytes int8, free_chunks int8, used_bytes int8
 pg_catalog pg_conversion 2607 oid oid!, conname name!, connamespace oid!, conowner oid!, conforencoding int4!, contoencoding int4!, conproc regproc!, condefault bool!
-pg_catalog pg_cursors view name text, statement text, is_holdable bool, is_binary bool, is_scrollable bool, creation_time timestamptz
 pg_catalog pg_default_acl 826 oid oid!, defaclrole oid!, defaclnamespace oid!, defaclobjtype char!, defaclacl text[]!
 pg_catalog pg_event_trigger 3466 oid oid!, evtname name!, evtevent name!, evtowner oid!, evtfoid oid!, evtenabled char!, evttags text[]
 pg_catalog pg_init_privs 3394 objoid oid!, classoid oid!, objsubid int4!, privtype char!, initprivs text[]!

@@ -51,6 +51,8 @@ type Env struct {
 	Jobs        func() map[catalog.ID]Job
 	Actors      func() []Actor
 	Checkpoints func() []Checkpoint
+	// Cursors are those of the session; nil: none.
+	Cursors func() []Cursor
 
 	// What follows is made once, when it is first needed.
 	once      sync.Once

@@ -254,7 +254,7 @@ func (p *parser) copy() ast.Statement {
 	p.next()
 	if p.isSelf("(") {
 		p.next()
-		if t := p.tok(); isSelf(t, "(") || p.startsQuery() || isDML(t) {
+		if t := p.tok(); isSelf(t, "(") || p.startsQuery() || isDML(t) || isWord(t, "subscribe") {
 			c.Query = p.statement()
 		} else {
 			p.unexpected()

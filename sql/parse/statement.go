@@ -73,6 +73,22 @@ func (p *parser) statement() ast.Statement {
 			what = "temp"
 		}
 		return &ast.Discard{What: what, Pos: t.Pos}
+	case "declare":
+		return p.declare()
+	case "fetch", "move":
+		return p.fetch()
+	case "close":
+		return p.closeCursor()
+	case "listen":
+		return p.listen()
+	case "unlisten":
+		return p.unlisten()
+	case "notify":
+		return p.notify()
+	case "subscribe":
+		return p.subscribe()
+	case "verify":
+		return p.verify()
 	case "checkpoint", "flush", "wait":
 		p.next()
 		return &ast.Simple{What: t.Text, Pos: t.Pos}
@@ -112,11 +128,9 @@ func unsupportedStatement(word string) (name string, ok bool) {
 	switch word {
 	case "analyze", "analyse":
 		return "ANALYZE", true
-	case "call", "close", "cluster", "declare", "do", "fetch", "grant", "listen", "load", "lock", "merge",
-		"move", "notify", "reassign", "reindex", "revoke", "unlisten", "vacuum", "import", "security":
+	case "call", "cluster", "do", "grant", "load", "lock", "merge",
+		"reassign", "reindex", "revoke", "vacuum", "import", "security":
 		return strings.ToUpper(word), true
-	case "subscribe":
-		return "SUBSCRIBE", true
 	}
 	return "", false
 }

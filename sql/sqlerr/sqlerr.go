@@ -86,6 +86,7 @@ const (
 	UndefinedObject              Code = "42704"
 	DuplicateColumn              Code = "42701"
 	DuplicateCursor              Code = "42P03"
+	InvalidCursorDefinition      Code = "42P11"
 	DuplicateDatabase            Code = "42P04"
 	DuplicateFunction            Code = "42723"
 	DuplicatePreparedStatement   Code = "42P05"
