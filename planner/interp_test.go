@@ -261,6 +261,8 @@ func (ip *interp) run(n logical.Node, env binding) ([]row, error) {
 		return rows, nil
 	case *logical.Hop:
 		return hopRows(n, cols, rows), nil
+	case *logical.Session:
+		return sessionRows(n, cols, rows), nil
 	case *logical.Window:
 		t := &logical.TopN{In: n.In, GroupBy: n.Partition, Order: n.Order, Rank: n.Out}
 		return ip.topN(t, cols, rows, env)
@@ -477,10 +479,53 @@ func hopRows(n *logical.Hop, cols []logical.ColID, rows []row) []row {
 			continue
 		}
 		t := v.I - off
+		if n.Cumulate {
+			s := t - ((t%size)+size)%size
+			for e := s + slide; e <= s+size; e += slide {
+				if e > t {
+					out = append(out, append(slices.Clone(r), types.DInt(s+off), types.DInt(e+off)))
+				}
+			}
+			continue
+		}
 		last := t - ((t%slide)+slide)%slide
 		for s := last; s > t-size; s -= slide {
 			out = append(out, append(slices.Clone(r), types.DInt(s+off), types.DInt(s+off+size)))
 		}
+	}
+	return out
+}
+
+// sessionRows assigns rows to sessions.
+func sessionRows(n *logical.Session, cols []logical.ColID, rows []row) []row {
+	gap := int64(n.Gap.Days)*86400e6 + n.Gap.Micros
+	at := slices.Index(cols, n.Time)
+	key := func(r row) string {
+		k := ""
+		for _, p := range n.Partition {
+			k += datumText(r[slices.Index(cols, p)]) + "|"
+		}
+		return k
+	}
+	var out []row
+	for _, r := range rows {
+		if !r[at].Valid {
+			continue
+		}
+		// The rows of the partition, from this one on in both directions.
+		lo, hi := r[at].I, r[at].I
+		for grown := true; grown; {
+			grown = false
+			for _, o := range rows {
+				if !o[at].Valid || key(o) != key(r) {
+					continue
+				}
+				if t := o[at].I; t < lo && lo-t < gap || t > hi && t-hi < gap {
+					lo, hi, grown = min(lo, t), max(hi, t), true
+				}
+			}
+		}
+		out = append(out, append(slices.Clone(r), types.DInt(lo), types.DInt(hi+gap)))
 	}
 	return out
 }

@@ -107,8 +107,11 @@ func (pi *physInterp) run(n plan.Node) ([]row, error) {
 		}
 		return ins[0], nil
 	case *plan.Hop:
-		l := &logical.Hop{Time: n.TimeCol + 1, Size: n.Size, Slide: n.Slide, Offset: n.Offset}
+		l := &logical.Hop{Time: n.TimeCol + 1, Size: n.Size, Slide: n.Slide, Offset: n.Offset, Cumulate: n.Cumulate}
 		return hopRows(l, upTo(len(n.In.Properties().Cols)), ins[0]), nil
+	case *plan.Session:
+		l := &logical.Session{Time: n.TimeCol + 1, Gap: n.Gap, Partition: ids(n.Partition)}
+		return sessionRows(l, upTo(len(n.In.Properties().Cols)), ins[0]), nil
 	case *plan.HopAgg:
 		width := len(n.In.Properties().Cols)
 		l := &logical.Hop{Time: n.TimeCol + 1, Size: n.Size, Slide: n.Slide, Offset: n.Offset}

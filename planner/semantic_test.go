@@ -496,7 +496,8 @@ func TestWindowQueriesMeanTheSame(t *testing.T) {
 			data["w"] = append(data["w"], r)
 		}
 		agg := g.one("max", "max", "min")
-		win := g.one("tumble(w, ts, interval '10 s')", "tumble(w, ts, interval '10 s')", "hop(w, ts, interval '5 s', interval '10 s')")
+		win := g.one("tumble(w, ts, interval '10 s')", "tumble(w, ts, interval '10 s')", "hop(w, ts, interval '5 s', interval '10 s')",
+			"cumulate(w, ts, interval '5 s', interval '10 s')", "session(w partition by a, ts, interval '6 s')")
 		var sql string
 		switch g.r.Intn(3) {
 		case 0:

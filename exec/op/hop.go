@@ -15,10 +15,14 @@ type HopConfig struct {
 	In                  []types.Type
 	TimeCol             int
 	Size, Slide, Offset int64
+	// Cumulate: windows of Size follow each other, and a row is in those parts of its window that begin
+	// with it, are a multiple of Slide long, and hold the row. Size is a multiple of Slide.
+	Cumulate bool
 }
 
 // Hop assigns rows to windows of Size that begin every Slide, counted from 1970-01-01 00:00 plus
-// Offset; with Slide = Size (tumble) each row is in exactly one.
+// Offset; with Slide = Size (tumble) each row is in exactly one. With Cumulate the windows begin every Size, and end
+// after 1, 2, ... Slides.
 //
 //	In:      one port, any changelog.
 //	Out:     the input columns, window_start, window_end; a row for each window that holds the
@@ -54,7 +58,7 @@ func NewHop(cfg HopConfig) (*Hop, error) {
 	default:
 		return nil, fmt.Errorf("Hop: time column of kind %v", t.Kind)
 	}
-	if cfg.Size <= 0 || cfg.Slide <= 0 {
+	if cfg.Size <= 0 || cfg.Slide <= 0 || cfg.Cumulate && cfg.Size%cfg.Slide != 0 {
 		return nil, fmt.Errorf("Hop: size %d, slide %d", cfg.Size, cfg.Slide)
 	}
 	// Windows are aligned to 1970, as elsewhere; times count from 2000.
@@ -62,7 +66,11 @@ func NewHop(cfg HopConfig) (*Hop, error) {
 	if t.Kind == types.Date {
 		epoch = -10957
 	}
-	cfg.Offset = (cfg.Offset%cfg.Slide + epoch%cfg.Slide) % cfg.Slide
+	every := cfg.Slide
+	if cfg.Cumulate {
+		every = cfg.Size
+	}
+	cfg.Offset = (cfg.Offset%every + epoch%every) % every
 	h := &Hop{cfg: cfg, start: vec.NewVector(t, 0), end: vec.NewVector(t, 0)}
 	h.schema = append(append(h.schema, cfg.In...), t, t)
 	h.outc = vec.NewChunk(h.schema, 0)
@@ -113,23 +121,38 @@ func (h *Hop) Chunk(_ int, c *vec.Chunk) error {
 		if v.Nulls.Get(i) || t == math.MaxInt64 || t == math.MinInt64 {
 			continue
 		}
+		if h.cfg.Cumulate {
+			s := floorMul(t, size, offset)
+			for e := floorMul(t, slide, s) + slide; e <= s+size; e += slide {
+				if err := h.put(c, i, s, e); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		last := floorMul(t, slide, offset)
 		if last+size <= t {
 			continue // slide > size leaves gaps
 		}
 		first := last - (size-1-(t-last))/slide*slide
 		for s := first; s <= last; s += slide {
-			h.sel = append(h.sel, int32(i))
-			h.start.Int = append(h.start.Int, s)
-			h.end.Int = append(h.end.Int, s+size)
-			if len(h.sel) >= h.max {
-				if err := h.flush(c); err != nil {
-					return err
-				}
+			if err := h.put(c, i, s, s+size); err != nil {
+				return err
 			}
 		}
 	}
 	return h.flush(c)
+}
+
+// put puts row i of c into a window.
+func (h *Hop) put(c *vec.Chunk, i int, start, end int64) error {
+	h.sel = append(h.sel, int32(i))
+	h.start.Int = append(h.start.Int, start)
+	h.end.Int = append(h.end.Int, end)
+	if len(h.sel) >= h.max {
+		return h.flush(c)
+	}
+	return nil
 }
 
 func (h *Hop) begin() {

@@ -360,8 +360,12 @@ func (s *script) configure(name, input string) error {
 		s.make = func() (exec.Operator, error) { return NewHopAgg(cfg) }
 	case "hop":
 		size := c.int("size", 0) * second
-		cfg := HopConfig{In: in, TimeCol: int(c.int("time", 0)), Size: size, Slide: c.int("slide", size/second) * second, Offset: c.int("offset", 0) * second}
+		cfg := HopConfig{In: in, TimeCol: int(c.int("time", 0)), Size: size, Slide: c.int("slide", size/second) * second, Offset: c.int("offset", 0) * second,
+			Cumulate: c.flag("cumulate")}
 		s.make = func() (exec.Operator, error) { return NewHop(cfg) }
+	case "session":
+		cfg := SessionConfig{In: in, TimeCol: int(c.int("time", 0)), Gap: c.int("gap", 0) * second, Partition: c.cols("partition"), RowKey: c.cols("row_key")}
+		s.make = func() (exec.Operator, error) { return NewSession(cfg) }
 	case "union_all":
 		cfg := UnionAllConfig{In: in, Ports: int(c.int("ports", 2)), SourceColumn: c.flag("source_column")}
 		s.in = nil

@@ -430,13 +430,9 @@ func (b *Binder) passAll(n logical.Node) []logical.ProjCol {
 func (b *Binder) funcTable(q, left *scope, t *ast.FuncTable) *fromItem {
 	if len(t.Funcs) == 1 && len(t.Funcs[0].Name.Parts) == 1 {
 		switch t.Funcs[0].Name.Parts[0] {
-		case "tumble", "hop":
+		case "tumble", "hop", "cumulate", "session":
 			if b.isRelationArg(t.Funcs[0]) {
 				return b.windowTable(q, left, t)
-			}
-		case "cumulate", "session":
-			if b.isRelationArg(t.Funcs[0]) {
-				unsupported(t.Pos, "the table function "+t.Funcs[0].Name.Parts[0])
 			}
 		}
 	}
@@ -506,68 +502,3 @@ func (b *Binder) isRelationArg(f *ast.Func) bool {
 	}
 	return false
 }
-
-// windowTable binds TUMBLE(rel, time, size [, offset]) and HOP(rel, time, slide, size [, offset]). Size and
-// slide of HOP may come in either order: the size is the longer one.
-func (b *Binder) windowTable(q, left *scope, t *ast.FuncTable) *fromItem {
-	f := t.Funcs[0]
-	name := f.Name.Parts[0]
-	want := 3
-	if name == "hop" {
-		want = 4
-	}
-	if len(f.Args) != want && len(f.Args) != want+1 {
-		fail(sqlerr.UndefinedFunction, f.Pos, "table function %s takes %d or %d arguments", name, want, want+1)
-	}
-	var in *fromItem
-	switch a := f.Args[0].(type) {
-	case *ast.ColumnRef:
-		in = b.tableRef(q, &ast.TableRef{Name: ast.Name{Parts: a.Parts, Pos: a.Pos}, Pos: a.Pos})
-	case *ast.Subquery:
-		in = b.derived(q, left, &ast.DerivedTable{Query: a.Query, Lateral: t.Lateral, Alias: &ast.Alias{Name: name}, Pos: a.Pos})
-	}
-	inScope := &scope{parent: q.parent, rels: in.rels, cols: in.cols, q: &queryState{clause: "functions in FROM"}}
-	ref, ok := f.Args[1].(*ast.ColumnRef)
-	if !ok {
-		fail(sqlerr.InvalidColumnReference, f.Args[1].Position(), "the second argument of %s must be a time column", name)
-	}
-	col, ok := b.column(inScope, ref).(*scalar.Column)
-	if !ok || col.T.Kind != types.Timestamp && col.T.Kind != types.Timestamptz {
-		fail(sqlerr.DatatypeMismatch, ref.Pos, "the time column of %s must be of type timestamp or timestamptz", name)
-	}
-	span := func(i int) types.Span {
-		e := b.cast(b.expr(&scope{q: &queryState{clause: "functions in FROM"}, noColumns: "the window arguments of " + name + " must be constants"}, f.Args[i]),
-			types.T(types.Interval), fn.Implicit, f.Args[i].Position())
-		c, ok := e.(*scalar.Const)
-		if !ok || !c.Val.Valid {
-			fail(sqlerr.InvalidParameterValue, f.Args[i].Position(), "the window arguments of %s must be interval constants", name)
-		}
-		if c.Val.Span.Months != 0 {
-			unsupported(f.Args[i].Position(), "a window size in months")
-		}
-		return c.Val.Span
-	}
-	h := &logical.Hop{In: in.node, Time: col.Index}
-	h.Size = span(2)
-	h.Slide = h.Size
-	if name == "hop" {
-		h.Slide = span(3)
-		if micros(h.Slide) > micros(h.Size) {
-			h.Size, h.Slide = h.Slide, h.Size
-		}
-	}
-	if micros(h.Slide) <= 0 {
-		fail(sqlerr.InvalidParameterValue, f.Args[2].Position(), "the window size of %s must be positive", name)
-	}
-	if len(f.Args) > want {
-		h.Offset = span(want)
-	}
-	h.Start = b.Meta.New("window_start", col.T)
-	h.End = b.Meta.New("window_end", col.T)
-	r := *in.rels[0]
-	r.cols = append(append([]scopeCol(nil), in.cols...),
-		scopeCol{name: "window_start", id: h.Start}, scopeCol{name: "window_end", id: h.End})
-	return b.single(q, h, &r, t.Alias, "table")
-}
-
-func micros(s types.Span) int64 { return int64(s.Days)*86400e6 + s.Micros }

@@ -149,12 +149,25 @@ type (
 		// Source, if not 0, is the number of the input (int4).
 		Source ColID
 	}
-	// Hop adds window columns.
+	// Hop adds window columns. With Cumulate the windows of Size follow each other, and a row is in those parts of its window
+	// that begin with it, are a multiple of Slide long, and hold the row.
 	Hop struct {
 		In                  Node
 		Time                ColID
 		Size, Slide, Offset types.Span
+		Cumulate            bool
 		Start, End          ColID
+	}
+	// Session adds window columns: rows of one Partition are in one window if, in the order of Time, each is less than Gap
+	// behind the one before. The window ends Gap behind its last row.
+	Session struct {
+		In         Node
+		Partition  []ColID
+		Time       ColID
+		Gap        types.Span
+		Start, End ColID
+		// RowKey: see TopN.
+		RowKey []ColID
 	}
 	// ProjectSet adds the columns of set-returning functions; Ord, if not 0, is their row
 	// number (int8).
@@ -268,6 +281,23 @@ func (n *Hop) Cols() []ColID {
 }
 
 // Cols lists the output columns.
+func (n *Session) Cols() []ColID {
+	in := n.In.Cols()
+	return append(in[:len(in):len(in)], n.Start, n.End)
+}
+
+// WindowKey is the column that tells the windows of one row apart, 0 if a row has only one.
+func (n *Hop) WindowKey() ColID {
+	switch {
+	case n.Size == n.Slide:
+		return 0
+	case n.Cumulate:
+		return n.End
+	}
+	return n.Start
+}
+
+// Cols lists the output columns.
 func (n *ProjectSet) Cols() []ColID {
 	in := n.In.Cols()
 	ids := in[:len(in):len(in)]
@@ -305,6 +335,7 @@ func (n *TopN) Inputs() []Node       { return []Node{n.In} }
 func (n *Window) Inputs() []Node     { return []Node{n.In} }
 func (n *UnionAll) Inputs() []Node   { return n.Ins }
 func (n *Hop) Inputs() []Node        { return []Node{n.In} }
+func (n *Session) Inputs() []Node    { return []Node{n.In} }
 func (n *ProjectSet) Inputs() []Node { return []Node{n.In} }
 func (n *Max1Row) Inputs() []Node    { return []Node{n.In} }
 func (n *Recursive) Inputs() []Node  { return []Node{n.Base, n.Step} }
@@ -325,6 +356,7 @@ func (n *UnionAll) WithInputs(i []Node) Node {
 	return &c
 }
 func (n *Hop) WithInputs(i []Node) Node        { c := *n; c.In = i[0]; return &c }
+func (n *Session) WithInputs(i []Node) Node    { c := *n; c.In = i[0]; return &c }
 func (n *ProjectSet) WithInputs(i []Node) Node { c := *n; c.In = i[0]; return &c }
 func (n *Max1Row) WithInputs(i []Node) Node    { c := *n; c.In = i[0]; return &c }
 func (n *Recursive) WithInputs(i []Node) Node {

@@ -199,7 +199,12 @@ func (p *printer) line(n Node) string {
 		}
 		return s
 	case *Hop:
+		if n.Cumulate {
+			return fmt.Sprintf("Cumulate %s size %s step %s", p.col(n.Time), SpanText(n.Size), SpanText(n.Slide))
+		}
 		return fmt.Sprintf("Hop %s size %s slide %s", p.col(n.Time), SpanText(n.Size), SpanText(n.Slide))
+	case *Session:
+		return fmt.Sprintf("Session %s gap %s partition by (%s)", p.col(n.Time), SpanText(n.Gap), p.cols(n.Partition))
 	case *ProjectSet:
 		var fs []string
 		for _, f := range n.Funcs {

@@ -143,6 +143,11 @@ func MapCols(m *Meta, n Node, ren func(ColID) ColID) Node {
 		c := *n
 		c.Time, c.Start, c.End = ren(n.Time), ren(n.Start), ren(n.End)
 		return &c
+	case *Session:
+		c := *n
+		c.Partition, c.RowKey = list(n.Partition), list(n.RowKey)
+		c.Time, c.Start, c.End = ren(n.Time), ren(n.Start), ren(n.End)
+		return &c
 	case *ProjectSet:
 		c := *n
 		c.Ord = opt(n.Ord)

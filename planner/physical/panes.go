@@ -19,7 +19,7 @@ func (b *builder) paned(n *logical.Agg) bool {
 	}
 	window := func(c logical.ColID) bool { return c == hop.Start || c == hop.End }
 	size, slide := micros(hop.Size), micros(hop.Slide)
-	return slide > 0 && size > slide && size%slide == 0 && slices.ContainsFunc(n.Keys, window) &&
+	return !hop.Cumulate && slide > 0 && size > slide && size%slide == 0 && slices.ContainsFunc(n.Keys, window) &&
 		!slices.ContainsFunc(n.Aggs, func(a logical.AggCol) bool {
 			return slices.ContainsFunc(a.Args, window) || window(a.Filter) || !b.combines(&a)
 		})

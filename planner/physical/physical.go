@@ -212,7 +212,9 @@ func (b *builder) node(n logical.Node, need logical.ColSet) built {
 		in := b.node(n.In, used)
 		in = b.narrow(in, used, n.In)
 		cols := append(slices.Clone(in.cols), n.Start, n.End)
-		return built{&plan.Hop{Props: b.props(n, cols), In: in.node, TimeCol: in.pos(n.Time), Size: n.Size, Slide: n.Slide, Offset: n.Offset}, cols}
+		return built{&plan.Hop{Props: b.props(n, cols), In: in.node, TimeCol: in.pos(n.Time), Size: n.Size, Slide: n.Slide, Offset: n.Offset, Cumulate: n.Cumulate}, cols}
+	case *logical.Session:
+		return b.session(n, need)
 	case *logical.ProjectSet:
 		used := logical.ColsOf(logical.NodeExprs(n)...)
 		used.AddSet(need.And(logical.OutSet(n.In)))
@@ -246,6 +248,24 @@ func (b *builder) node(n logical.Node, need logical.ColSet) built {
 		return built{&plan.Working{Props: b.props(n, n.Out), ID: n.ID, Name: n.Name}, n.Out}
 	}
 	panic("physical: unknown node")
+}
+
+func (b *builder) session(n *logical.Session, need logical.ColSet) built {
+	used := logical.SetOf(n.Partition...)
+	used.AddSet(need)
+	used.AddSet(logical.SetOf(n.RowKey...))
+	delete(used, n.Start)
+	delete(used, n.End)
+	used.Add(n.Time)
+	in := b.node(n.In, used)
+	in = b.narrow(in, used, n.In)
+	cols := append(slices.Clone(in.cols), n.Start, n.End)
+	out := &plan.Session{Props: b.props(n, cols), In: in.node, TimeCol: in.pos(n.Time), Gap: n.Gap,
+		Partition: in.positions(n.Partition), AppendOnlyIn: in.node.Properties().AppendOnly}
+	if b.stream {
+		out.RowKey = in.positions(n.RowKey)
+	}
+	return built{out, cols}
 }
 
 // arrange projects x to the columns from, which are then called to.

@@ -83,6 +83,8 @@ func nonlinear(n logical.Node, id int) string {
 		return "LIMIT, OFFSET or DISTINCT ON"
 	case *logical.Window:
 		return "a window function"
+	case *logical.Session:
+		return "SESSION"
 	case *logical.Recursive:
 		return "a recursive query over the recursive reference"
 	}

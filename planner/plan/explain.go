@@ -292,11 +292,23 @@ func (w *explainer) describe(n Node) (string, []string) {
 		}
 		return head, d
 	case *Hop:
-		add("%s", windowText(colName(n.TimeCol, in()), n.Size, n.Slide, n.Offset))
-		if n.Size == n.Slide {
+		text := windowText(colName(n.TimeCol, in()), n.Size, n.Slide, n.Offset)
+		switch {
+		case n.Size == n.Slide:
+			add("%s", text)
 			return "Tumble", d
+		case n.Cumulate:
+			add("%s", strings.Replace(text, " slide ", " step ", 1))
+			return "Cumulate", d
 		}
+		add("%s", text)
 		return "Hop", d
+	case *Session:
+		if len(n.Partition) > 0 {
+			add("Partition: %s", names(n.Partition, in()))
+		}
+		add("Window: %s gap %s", colName(n.TimeCol, in()), types.Format(types.T(types.Interval), types.DSpan(n.Gap), nil))
+		return "Session", d
 	case *HopAgg:
 		head := "Hop Aggregate"
 		if len(n.Aggs) == 0 {

@@ -171,12 +171,28 @@ type (
 		InDist     []int
 	}
 	// Hop assigns each row to its windows; output = input ++ window_start, window_end (of the time
-	// column's type). Size, Slide and Offset are intervals without months. Tumble: Slide = Size.
+	// column's type). Size, Slide and Offset are intervals without months. Tumble: Slide = Size. Cumulate: windows
+	// of Size follow each other, and a row is in those parts of its window that begin with it, are a multiple of Slide
+	// long, and hold the row.
 	Hop struct {
 		Props
 		In                  Node
 		TimeCol             int
 		Size, Slide, Offset types.Span
+		Cumulate            bool
+	}
+	// Session assigns each row to its session: rows with equal Partition columns are in one if, in the order of time, each is less
+	// than Gap behind the one before. Output = input ++ window_start, window_end.
+	Session struct {
+		Props
+		In        Node
+		TimeCol   int
+		Gap       types.Span
+		Partition []int
+		// RowKey identifies a row; nil: rows are a multiset.
+		RowKey       []int
+		AppendOnlyIn bool
+		InDist       []int
 	}
 	// HopAgg is a HashAgg by Keys and the windows of a Hop whose Size is a multiple of its Slide, worked out
 	// from panes of length Slide; output keys ++ window_start, window_end ++ aggs.
@@ -360,6 +376,7 @@ func (n *HashJoin) Inputs() []Node    { return []Node{n.L, n.R} }
 func (n *TopN) Inputs() []Node        { return []Node{n.In} }
 func (n *Hop) Inputs() []Node         { return []Node{n.In} }
 func (n *HopAgg) Inputs() []Node      { return []Node{n.In} }
+func (n *Session) Inputs() []Node     { return []Node{n.In} }
 func (n *UnionAll) Inputs() []Node    { return n.Ins }
 func (n *Values) Inputs() []Node      { return nil }
 func (n *Max1Row) Inputs() []Node     { return []Node{n.In} }

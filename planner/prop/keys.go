@@ -192,10 +192,14 @@ func Keys(n logical.Node) []logical.ColSet {
 	case *logical.Hop:
 		for _, k := range Keys(n.In) {
 			s := copySet(k)
-			if n.Size != n.Slide {
-				s.Add(n.Start)
+			if w := n.WindowKey(); w != 0 {
+				s.Add(w)
 			}
 			add(s)
+		}
+	case *logical.Session:
+		for _, k := range Keys(n.In) {
+			add(k)
 		}
 	case *logical.ProjectSet:
 		if n.Ord != 0 {

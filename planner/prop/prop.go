@@ -123,6 +123,10 @@ func NotNull(n logical.Node) logical.ColSet {
 		s.Add(n.Start)
 		s.Add(n.End)
 		return s
+	case *logical.Session:
+		s := copySet(NotNull(n.In))
+		s.AddSet(logical.SetOf(n.Time, n.Start, n.End))
+		return s
 	case *logical.ProjectSet:
 		s := copySet(NotNull(n.In))
 		if n.Ord != 0 {
@@ -323,7 +327,7 @@ func AppendOnly(n logical.Node) bool {
 		return len(n.Aggs) == 0 && len(n.Keys) > 0 && AppendOnly(n.In)
 	case *logical.TopN:
 		return n.Limit == nil && n.Offset == nil && n.Rank == 0 && AppendOnly(n.In)
-	case *logical.Window, *logical.Max1Row:
+	case *logical.Window, *logical.Session, *logical.Max1Row:
 		return false
 	case *logical.Recursive:
 		return AppendOnly(n.Base) && AppendOnly(WithRising(n.Step, n.ID, true))

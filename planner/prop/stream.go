@@ -42,6 +42,10 @@ func (k keyer) tops(n logical.Node) logical.Node {
 		c := *t
 		c.In, c.RowKey = k.keyed(t.In, nil)
 		return &c
+	case *logical.Session:
+		c := *t
+		c.In, c.RowKey = k.keyed(t.In, nil)
+		return &c
 	}
 	return n
 }
@@ -88,6 +92,8 @@ func (k keyer) keyed(n logical.Node, prefer logical.ColSet) (logical.Node, []log
 		return one(n.In)
 	case *logical.Window:
 		return one(n.In)
+	case *logical.Session:
+		return one(n.In)
 	case *logical.Max1Row:
 		return one(n.In)
 	case *logical.TopN:
@@ -116,8 +122,8 @@ func (k keyer) keyed(n logical.Node, prefer logical.ColSet) (logical.Node, []log
 	case *logical.Hop:
 		in, key := k.keyed(n.In, prefer)
 		h := n.WithInputs([]logical.Node{in})
-		if n.Size != n.Slide {
-			key = append(slices.Clone(key), n.Start)
+		if w := n.WindowKey(); w != 0 {
+			key = append(slices.Clone(key), w)
 		}
 		return h, key
 	case *logical.ProjectSet:

@@ -91,7 +91,7 @@ func same(a, b logical.Node, m map[logical.ColID]logical.ColID) bool {
 		return ok && x.Kind == y.Kind && same(x.L, y.L, m) && same(x.R, y.R, m) && sameSet(x.On, y.On, m)
 	case *logical.Hop:
 		y, ok := b.(*logical.Hop)
-		if !ok || !same(x.In, y.In, m) || m[y.Time] != x.Time || x.Size != y.Size || x.Slide != y.Slide || x.Offset != y.Offset {
+		if !ok || !same(x.In, y.In, m) || m[y.Time] != x.Time || x.Size != y.Size || x.Slide != y.Slide || x.Offset != y.Offset || x.Cumulate != y.Cumulate {
 			return false
 		}
 		m[y.Start], m[y.End] = x.Start, x.End

@@ -88,6 +88,10 @@ func strengthen(n logical.Node, rejected logical.ColSet) logical.Node {
 		r := rejected.And(logical.OutSet(n.In))
 		r.Add(n.Time)
 		return one(n.In, r)
+	case *logical.Session:
+		r := rejected.And(logical.SetOf(n.Partition...))
+		r.Add(n.Time)
+		return one(n.In, r)
 	case *logical.ProjectSet:
 		return one(n.In, rejected.And(logical.OutSet(n.In)))
 	case *logical.UnionAll:

@@ -47,7 +47,7 @@ func (e *Env) panes(a *logical.Agg) logical.Node {
 	}
 	size, slide := windowMicros(hop.Size), windowMicros(hop.Slide)
 	further := func(k logical.ColID) bool { return k != hop.Start && k != hop.End }
-	if slide <= 0 || size <= slide || size%slide != 0 || len(a.Keys) == 0 || slices.ContainsFunc(a.Keys, further) {
+	if hop.Cumulate || slide <= 0 || size <= slide || size%slide != 0 || len(a.Keys) == 0 || slices.ContainsFunc(a.Keys, further) {
 		return nil
 	}
 	pane := &logical.Hop{In: hop.In, Time: hop.Time, Size: hop.Slide, Slide: hop.Slide, Offset: hop.Offset}

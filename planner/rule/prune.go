@@ -128,6 +128,11 @@ func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
 		delete(used, n.Start)
 		delete(used, n.End)
 		return n.WithInputs([]logical.Node{Prune(e, n.In, used)})
+	case *logical.Session:
+		used := with(need, logical.SetOf(n.Time), logical.SetOf(n.Partition...), logical.SetOf(n.RowKey...))
+		delete(used, n.Start)
+		delete(used, n.End)
+		return n.WithInputs([]logical.Node{e.exactly(Prune(e, n.In, used), used)})
 	case *logical.ProjectSet:
 		used := with(need, logical.ColsOf(logical.NodeExprs(n)...))
 		c := *n

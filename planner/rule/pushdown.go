@@ -74,6 +74,9 @@ func (e *Env) push(n logical.Node, ps []scalar.Expr) logical.Node {
 	case *logical.Hop:
 		down, stay := split(ps, logical.OutSet(n.In))
 		return filter(n.WithInputs([]logical.Node{e.push(n.In, down)}), stay)
+	case *logical.Session:
+		down, stay := split(ps, logical.SetOf(n.Partition...))
+		return filter(n.WithInputs([]logical.Node{e.push(n.In, down)}), stay)
 	case *logical.ProjectSet:
 		down, stay := split(ps, logical.OutSet(n.In))
 		return filter(n.WithInputs([]logical.Node{e.push(n.In, down)}), stay)

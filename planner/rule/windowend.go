@@ -40,7 +40,9 @@ func windowEnds(n logical.Node) map[logical.ColID]windowEnd {
 	out := map[logical.ColID]windowEnd{}
 	switch n := n.(type) {
 	case *logical.Hop:
-		out[n.End] = windowEnd{n.Start, n.Size}
+		if !n.Cumulate {
+			out[n.End] = windowEnd{n.Start, n.Size}
+		}
 	case *logical.Filter:
 		return windowEnds(n.In)
 	case *logical.Agg:

@@ -127,6 +127,11 @@ func (d *domain) push(n logical.Node) (logical.Node, []logical.ColID) {
 	case *logical.Max1Row:
 		in, ds := d.push(n.In)
 		return &logical.Max1Row{In: in, GroupBy: addKeys(n.GroupBy, ds)}, ds
+	case *logical.Session:
+		in, ds := d.push(n.In)
+		s := *n
+		s.In, s.Partition = in, addKeys(n.Partition, ds)
+		return &s, ds
 	case *logical.Hop:
 		in, ds := d.push(n.In)
 		return n.WithInputs([]logical.Node{in}), ds

@@ -188,6 +188,14 @@ func (u *unnester) lift(n logical.Node, f logical.ColSet) (lifted, bool) {
 		w := *n
 		w.In, w.Partition = in.node, addKeys(n.Partition, xs)
 		return lifted{&w, in.preds}, true
+	case *logical.Session:
+		in, xs, ok := u.liftEqualities(n.In, f)
+		if !ok {
+			return lifted{}, false
+		}
+		s := *n
+		s.In, s.Partition = in.node, addKeys(n.Partition, xs)
+		return lifted{&s, in.preds}, true
 	case *logical.Hop:
 		in, ok := u.lift(n.In, f)
 		if !ok {

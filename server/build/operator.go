@@ -46,7 +46,9 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 			RankOutput: n.RankOutput, Dist: n.InDist,
 		})
 	case *plan.Hop:
-		return op.NewHop(op.HopConfig{In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset)})
+		return op.NewHop(op.HopConfig{In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset), Cumulate: n.Cumulate})
+	case *plan.Session:
+		return op.NewSession(op.SessionConfig{In: in(0), TimeCol: n.TimeCol, Gap: micros(n.Gap), Partition: n.Partition, RowKey: n.RowKey, Dist: n.InDist})
 	case *plan.HopAgg:
 		return op.NewHopAgg(op.HopAggConfig{
 			In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset),

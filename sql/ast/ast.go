@@ -224,6 +224,8 @@ type (
 		IgnoreNulls bool
 		Over        *WindowSpec // nil: no window function
 		Special     bool        // a keyword such as CURRENT_TIMESTAMP, no parentheses
+		// PartitionBy is PARTITION BY behind the first argument of SESSION in FROM.
+		PartitionBy []*ColumnRef
 	}
 	// Array is ARRAY[...].
 	Array struct {

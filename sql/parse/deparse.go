@@ -512,6 +512,10 @@ func (w *writer) call(f *ast.Func) {
 			w.puts(" => ")
 		}
 		w.expr(f.Args[i])
+		if i == 0 && len(f.PartitionBy) > 0 {
+			w.puts(" PARTITION BY ")
+			w.list(len(f.PartitionBy), func(i int) { w.expr(f.PartitionBy[i]) })
+		}
 	})
 	if len(f.OrderBy) > 0 {
 		w.puts(" ")

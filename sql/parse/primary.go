@@ -200,7 +200,9 @@ func (p *parser) call(fn *ast.Func) (*callCell, []frag) {
 			if !fn.Distinct && p.acceptWord("variadic") {
 				fn.Variadic = true
 			}
+			p.tableArg(fn, len(ops))
 			ops = append(ops, p.arg(fn, len(ops)))
+			p.partitionArg(fn, len(ops))
 			if fn.Variadic || !p.acceptSelf(",") {
 				break
 			}
@@ -214,6 +216,55 @@ func (p *parser) call(fn *ast.Func) (*callCell, []frag) {
 		p.expectSelf(")")
 	}
 	return c, ops
+}
+
+// tableArg reads the word TABLE before the relation of a window function: TUMBLE(TABLE t, ...).
+func (p *parser) tableArg(fn *ast.Func, n int) {
+	if n == 0 && len(fn.Name.Parts) == 1 && p.isWord("table") && isColID(p.peek(1)) {
+		switch fn.Name.Parts[0] {
+		case "tumble", "hop", "cumulate", "session":
+			p.next()
+		}
+	}
+}
+
+// partitionArg reads PARTITION BY columns behind the first argument of SESSION. The list ends before DESCRIPTOR(...), or
+// before the last name: that is the time column.
+func (p *parser) partitionArg(fn *ast.Func, n int) {
+	if n != 1 || len(fn.Name.Parts) != 1 || fn.Name.Parts[0] != "session" || !p.isWord("partition") {
+		return
+	}
+	p.expectWord("partition", "by")
+	for p.err == nil {
+		c := &ast.ColumnRef{P: at(p.tok()), Parts: []string{p.colID()}}
+		for p.acceptSelf(".") {
+			c.Parts = append(c.Parts, p.colLabel())
+		}
+		fn.PartitionBy = append(fn.PartitionBy, c)
+		if !p.isSelf(",") || !p.nameAndComma(1) {
+			break
+		}
+		// A name follows, and more behind it: if that is another name, the first one belongs to this list.
+		k := 1
+		for !isSelf(p.peek(k), ",") {
+			k++
+		}
+		if !p.nameAndComma(k+1) && !isWord(p.peek(k+1), "descriptor") {
+			break
+		}
+		p.next()
+	}
+}
+
+// nameAndComma tells whether a column's name and a comma stand k tokens ahead.
+func (p *parser) nameAndComma(k int) bool {
+	if !isColID(p.peek(k)) {
+		return false
+	}
+	for isSelf(p.peek(k+1), ".") && isColLabel(p.peek(k+2)) {
+		k += 2
+	}
+	return isSelf(p.peek(k+1), ",")
 }
 
 // arg reads one argument, with its name if it has one.
@@ -291,7 +342,7 @@ func (p *parser) afterCall(c *callCell, ops []frag) frag {
 func (p *parser) callText(c *callCell, ops []frag) frag {
 	fn := c.fn
 	plain := len(ops) == c.args && !fn.Star && !fn.Distinct && !fn.Variadic && fn.ArgNames == nil &&
-		!fn.IgnoreNulls && !fn.Special && len(fn.Name.Parts) <= 2
+		!fn.IgnoreNulls && !fn.Special && fn.PartitionBy == nil && len(fn.Name.Parts) <= 2
 	if !plain {
 		return p.marker(fn.Pos, c, ops...)
 	}

@@ -1,0 +1,497 @@
+package op
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/types"
+)
+
+// SessionConfig configures Session. Gap is microseconds.
+type SessionConfig struct {
+	In        []types.Type
+	TimeCol   int
+	Gap       int64
+	Partition []int
+	// RowKey identifies a row; nil: rows are a multiset.
+	RowKey []int
+	// Dist are the columns by which the input is distributed, a subset of Partition.
+	Dist []int
+}
+
+// Session assigns rows to sessions: rows with equal Partition columns are in one session if, in the order of time, each
+// is less than Gap behind the one before. A session begins with its first row and ends Gap behind its last one.
+//
+//	In:      one port, any changelog.
+//	Out:     the input columns, window_start, window_end; none for a row whose time is NULL or infinite. At each
+//	         barrier, first the rows that left or whose session has changed with diff -1, then those that came, partition
+//	         by partition in the order of their first change.
+//	State:   all rows, state table "rows", keyed by partition, time and row identity.
+//	Memory:  the partitions changed since the last checkpoint, plus a cache within its budget.
+//	Barrier: emits the epoch's changes, hands dirty rows to the state table, forwards it.
+//	Errors:  ErrNegativeMultiplicity if a row is retracted that is not there.
+type Session struct {
+	base
+	cfg   SessionConfig
+	order []SortKey // all columns, the time first
+
+	groups   *rowStore
+	idx      *keyIndex
+	recs     paged[sessionPart]
+	distKeys []int
+	cold     bool
+	hand     uint32
+
+	rows  *rowStore
+	flags paged[uint8]
+	info  paged[sessionRow]
+	ident []int
+	st    exec.StateTable
+	dirty []uint32
+	// stuck: an eviction found too little that is clean; only a checkpoint changes that.
+	stuck   bool
+	touched []uint32
+	graves  []uint32
+	cmp     func(a, b sessionItem) int
+
+	region []uint32
+	dels   sessionList
+	ins    sessionList
+
+	keyV   []*vec.Vector
+	hashes []uint64
+	ents   []uint32
+	keyBuf *vec.Chunk
+	rowBuf *vec.Chunk
+	distV  []*vec.Vector
+	identV []*vec.Vector
+	keys   stateKeys
+	val    []byte
+	outc   *vec.Chunk
+}
+
+// sessionPart is a partition: its rows in the order of time. A row that has left stays until the barrier.
+type sessionPart struct {
+	rows    multiset[sessionItem]
+	touched bool
+	ref     bool
+	changed []uint32
+}
+
+type sessionItem struct {
+	time int64
+	row  uint32
+}
+
+// sessionRow is what is known of a row besides its columns.
+type sessionRow struct {
+	// n is how often it is there, and shown how often it was emitted with the session from start to end.
+	n, shown   int64
+	start, end int64
+	changed    bool
+}
+
+// sessionList collects rows to be emitted, each n times.
+type sessionList struct {
+	rows       []uint32
+	start, end []int64
+	n          []int64
+}
+
+func (l *sessionList) add(row uint32, start, end, n int64) {
+	l.rows, l.start, l.end, l.n = append(l.rows, row), append(l.start, start), append(l.end, end), append(l.n, n)
+}
+
+func (l *sessionList) reset() {
+	l.rows, l.start, l.end, l.n = l.rows[:0], l.start[:0], l.end[:0], l.n[:0]
+}
+
+// NewSession checks the configuration.
+func NewSession(cfg SessionConfig) (*Session, error) {
+	n := len(cfg.In)
+	err := errors.Join(checkCols("Session.TimeCol", []int{cfg.TimeCol}, n), checkCols("Session.Partition", cfg.Partition, n),
+		checkCols("Session.RowKey", cfg.RowKey, n))
+	if err != nil {
+		return nil, err
+	}
+	t := cfg.In[cfg.TimeCol]
+	if t.Kind != types.Timestamp && t.Kind != types.Timestamptz || cfg.Gap <= 0 {
+		return nil, fmt.Errorf("Session: gap %d over a time column of kind %v", cfg.Gap, t.Kind)
+	}
+	s := &Session{cfg: cfg}
+	if s.distKeys, err = distPositions("Session", cfg.Dist, cfg.Partition); err != nil {
+		return nil, err
+	}
+	s.schema = append(append(s.schema, cfg.In...), t, t)
+	s.order = []SortKey{{Col: cfg.TimeCol}}
+	for i := range n {
+		if i != cfg.TimeCol {
+			s.order = append(s.order, SortKey{Col: i})
+		}
+	}
+	// The time leads: the state is in its order.
+	s.ident = []int{cfg.TimeCol}
+	if cfg.RowKey != nil {
+		s.ident = append(s.ident, slices.DeleteFunc(slices.Clone(cfg.RowKey), func(c int) bool { return c == cfg.TimeCol })...)
+	} else {
+		s.ident = sortCols(s.order)
+	}
+	s.groups = newRowStore(pickTypes(cfg.In, cfg.Partition))
+	s.idx = newKeyIndex(s.groups, len(cfg.Partition))
+	s.rows = newRowStore(cfg.In)
+	s.keyBuf = vec.NewChunk(s.groups.types(), 0)
+	s.rowBuf = vec.NewChunk(cfg.In, 0)
+	s.outc = vec.NewChunk(s.schema, 0)
+	s.cmp = func(a, b sessionItem) int {
+		switch {
+		case a.time < b.time:
+			return -1
+		case a.time > b.time:
+			return 1
+		case a.row == b.row:
+			return 0
+		}
+		return s.compare(a.row, b.row)
+	}
+	return s, nil
+}
+
+// compare is the total order of rows at one time.
+func (s *Session) compare(a, b uint32) int {
+	if c := s.rows.compare(a, b, s.order[1:]); c != 0 {
+		return c
+	}
+	for k := range s.rows.cols {
+		c := &s.rows.cols[k]
+		if !inexactType(c.t) || c.isNull(a) || c.isNull(b) {
+			continue
+		}
+		if r := compareTotal(c.t, s.rows.datum(k, a), s.rows.datum(k, b)); r != 0 {
+			return r
+		}
+	}
+	return 0
+}
+
+// Open opens the state table.
+func (s *Session) Open(ctx *exec.Context, out exec.Output) error {
+	if err := s.base.Open(ctx, out); err != nil {
+		return err
+	}
+	s.st = s.state("rows")
+	s.cold = s.st != nil && !s.st.Empty()
+	return nil
+}
+
+// Chunk puts rows into their partitions.
+func (s *Session) Chunk(_ int, c *vec.Chunk) error {
+	n := c.Len()
+	if n == 0 {
+		return nil
+	}
+	s.keyV = pick(c, s.cfg.Partition, s.keyV)
+	s.hashes = vec.HashRows(s.keyV, n, s.hashes)
+	if cap(s.ents) < n {
+		s.ents = make([]uint32, max(n, 64))
+	}
+	s.ents = s.ents[:n]
+	s.idx.findOrAdd(s.keyV, s.hashes, s.ents)
+	if len(s.idx.added) > 0 {
+		s.recs.ensure(s.groups.n)
+		if err := s.load(n); err != nil {
+			return err
+		}
+	}
+	times := c.Cols[s.cfg.TimeCol]
+	for i, e := range s.ents {
+		g := s.recs.at(e)
+		if !g.touched {
+			g.touched, g.ref = true, true
+			s.touched = append(s.touched, e)
+		}
+		if t := times.Int[i]; !times.Nulls.Get(i) && t != math.MaxInt64 && t != math.MinInt64 {
+			s.change(g, t, c, i)
+		}
+	}
+	return s.account()
+}
+
+// newRow stores row i of c.
+func (s *Session) newRow(c *vec.Chunk, i int) uint32 {
+	r := s.rows.alloc()
+	s.flags.ensure(s.rows.n)
+	s.info.ensure(s.rows.n)
+	for k, v := range c.Cols {
+		s.rows.put(k, r, v, i)
+	}
+	*s.flags.at(r) = 0
+	*s.info.at(r) = sessionRow{}
+	return r
+}
+
+// change applies row i of c.
+func (s *Session) change(g *sessionPart, time int64, c *vec.Chunk, i int) {
+	it := sessionItem{time, s.newRow(c, i)}
+	if k, at, ok := g.rows.find(it, s.cmp); ok {
+		s.rows.release(it.row)
+		it = g.rows.blocks[k][at].v
+	} else {
+		g.rows.add(it, 1, s.cmp)
+	}
+	x := s.info.at(it.row)
+	x.n += c.Diff(i)
+	if !x.changed {
+		x.changed = true
+		g.changed = append(g.changed, it.row)
+	}
+	if f := s.flags.at(it.row); s.st != nil && *f&rowDirty == 0 {
+		*f |= rowDirty
+		s.dirty = append(s.dirty, it.row)
+	}
+}
+
+// Barrier emits how the sessions have changed and hands over dirty rows.
+func (s *Session) Barrier(bar exec.Barrier) error {
+	s.dels.reset()
+	s.ins.reset()
+	for _, e := range s.touched {
+		g := s.recs.at(e)
+		if err := s.settle(g); err != nil {
+			return err
+		}
+		g.touched = false
+	}
+	if err := s.send(&s.dels, -1); err != nil {
+		return err
+	}
+	if err := s.send(&s.ins, 1); err != nil {
+		return err
+	}
+	for _, r := range s.graves {
+		s.rows.release(r)
+	}
+	s.graves = s.graves[:0]
+	if bar.Checkpoint && s.st != nil {
+		s.checkpoint()
+		s.stuck = false
+	}
+	gone := slices.DeleteFunc(s.touched, func(e uint32) bool { return s.recs.at(e).rows.n > 0 })
+	s.touched = s.touched[:0]
+	s.dropGroups(gone)
+	if bar.Checkpoint {
+		s.restart()
+	}
+	if err := s.account(); err != nil {
+		return err
+	}
+	return s.out.Barrier(bar)
+}
+
+// sessionPos is a place in a partition.
+type sessionPos struct{ block, at int }
+
+func (g *sessionPart) item(p sessionPos) sessionItem { return g.rows.blocks[p.block][p.at].v }
+
+func (g *sessionPart) prev(p sessionPos) (sessionPos, bool) {
+	if p.at > 0 {
+		return sessionPos{p.block, p.at - 1}, true
+	}
+	if p.block == 0 {
+		return p, false
+	}
+	return sessionPos{p.block - 1, len(g.rows.blocks[p.block-1]) - 1}, true
+}
+
+func (g *sessionPart) next(p sessionPos) (sessionPos, bool) {
+	if p.at+1 < len(g.rows.blocks[p.block]) {
+		return sessionPos{p.block, p.at + 1}, true
+	}
+	return sessionPos{p.block + 1, 0}, p.block+1 < len(g.rows.blocks)
+}
+
+func (s *Session) place(g *sessionPart, row uint32) sessionPos {
+	k, at, _ := g.rows.find(s.itemOf(row), s.cmp)
+	return sessionPos{k, at}
+}
+
+func (s *Session) itemOf(row uint32) sessionItem {
+	return sessionItem{*s.rows.cols[s.cfg.TimeCol].words.at(row), row}
+}
+
+// stays tells whether a row was there before the epoch and still is.
+func (x *sessionRow) stays() bool { return x.n > 0 && x.shown > 0 }
+
+// near looks from p on in one direction for a row that stays.
+func (s *Session) near(g *sessionPart, p sessionPos, step func(sessionPos) (sessionPos, bool)) (sessionItem, bool) {
+	for q, ok := step(p); ok; q, ok = step(q) {
+		if it := g.item(q); s.info.at(it.row).stays() {
+			return it, true
+		}
+	}
+	return sessionItem{}, false
+}
+
+// settle finds out what the epoch has changed in a partition.
+//
+// A row between two others that stay, and are less than a gap apart, joins their session or leaves it, and changes it in
+// no other way. Around every other row that has come or gone, all rows that were or now are in one session with it
+// are looked at.
+func (s *Session) settle(g *sessionPart) error {
+	for _, r := range g.changed {
+		if s.info.at(r).n < 0 {
+			s.rowBuf.Reset()
+			for k, v := range s.rowBuf.Cols {
+				s.rows.gather(k, []uint32{r}, v)
+			}
+			s.rowBuf.SetLen(1)
+			return fmt.Errorf("session: row (%s): %w", vec.FormatRow(s.rowBuf, 0), ErrNegativeMultiplicity)
+		}
+	}
+	slices.SortFunc(g.changed, func(a, b uint32) int { return s.cmp(s.itemOf(a), s.itemOf(b)) })
+	for _, r := range g.changed {
+		x := s.info.at(r)
+		if !x.changed || (x.n > 0) == (x.shown > 0) {
+			continue
+		}
+		p := s.place(g, r)
+		left, okL := s.near(g, p, g.prev)
+		right, okR := s.near(g, p, g.next)
+		if !okL || !okR || right.time-left.time >= s.cfg.Gap {
+			s.around(g, p)
+		}
+	}
+	for _, r := range g.changed {
+		x := s.info.at(r)
+		if !x.changed {
+			continue
+		}
+		x.changed = false
+		if x.n > 0 && x.shown == 0 {
+			left, _ := s.near(g, s.place(g, r), g.prev)
+			l := s.info.at(left.row)
+			x.start, x.end = l.start, l.end
+		}
+		s.show(r, x, x.start, x.end)
+	}
+	for _, r := range g.changed {
+		if s.info.at(r).n == 0 {
+			s.bury(g, r)
+		}
+	}
+	g.changed = g.changed[:0]
+	return nil
+}
+
+// show notes how the row r has changed, whose session is now from start to end.
+func (s *Session) show(r uint32, x *sessionRow, start, end int64) {
+	if x.start != start || x.end != end {
+		if x.shown > 0 {
+			s.dels.add(r, x.start, x.end, x.shown)
+		}
+		x.shown, x.start, x.end = 0, start, end
+	}
+	switch {
+	case x.n < x.shown:
+		s.dels.add(r, start, end, x.shown-x.n)
+	case x.n > x.shown:
+		s.ins.add(r, start, end, x.n-x.shown)
+	}
+	x.shown = x.n
+}
+
+// around works out the sessions of all rows that were or are connected with the one at p.
+func (s *Session) around(g *sessionPart, p sessionPos) {
+	last := g.item(p).time
+	first := p
+	for q, ok := g.prev(p); ok && last-g.item(q).time < s.cfg.Gap; q, ok = g.prev(q) {
+		x := s.info.at(g.item(q).row)
+		if x.n > 0 || x.shown > 0 {
+			first, last = q, g.item(q).time
+		}
+	}
+	s.region = s.region[:0]
+	last = g.item(first).time
+	for q, ok := first, true; ok && g.item(q).time-last < s.cfg.Gap; q, ok = g.next(q) {
+		it := g.item(q)
+		if x := s.info.at(it.row); x.n > 0 || x.shown > 0 {
+			s.region = append(s.region, it.row)
+			last = it.time
+		}
+	}
+	s.assign(s.region, func(r uint32, x *sessionRow, start, end int64) {
+		x.changed = false
+		s.show(r, x, start, end)
+	})
+	for _, r := range s.region {
+		if x := s.info.at(r); x.n == 0 {
+			x.changed = false
+			s.show(r, x, x.start, x.end)
+		}
+	}
+}
+
+// assign calls fn for the rows, in order, that are there, with their sessions.
+func (s *Session) assign(rows []uint32, fn func(r uint32, x *sessionRow, start, end int64)) {
+	time := &s.rows.cols[s.cfg.TimeCol].words
+	for len(rows) > 0 {
+		if s.info.at(rows[0]).n == 0 {
+			rows = rows[1:]
+			continue
+		}
+		start := *time.at(rows[0])
+		last, k := start, 1
+		for ; k < len(rows); k++ {
+			if s.info.at(rows[k]).n == 0 {
+				continue
+			}
+			t := *time.at(rows[k])
+			if t-last >= s.cfg.Gap {
+				break
+			}
+			last = t
+		}
+		for _, r := range rows[:k] {
+			if x := s.info.at(r); x.n > 0 {
+				fn(r, x, start, last+s.cfg.Gap)
+			}
+		}
+		rows = rows[k:]
+	}
+}
+
+// bury takes a row out of g for good.
+func (s *Session) bury(g *sessionPart, r uint32) {
+	g.rows.add(s.itemOf(r), -1, s.cmp)
+	f := s.flags.at(r)
+	if *f&rowStored != 0 {
+		// At once: the partition may be evicted and read again before the next checkpoint.
+		s.eachKey([]uint32{r}, func(_ int, key []byte) { s.st.Delete(key) })
+	}
+	*f = 0
+	s.graves = append(s.graves, r)
+}
+
+// send emits the rows of l.
+func (s *Session) send(l *sessionList, d int64) error {
+	for lo := 0; lo < len(l.rows); lo += s.max {
+		hi := min(lo+s.max, len(l.rows))
+		s.outc.Reset()
+		n := len(s.rows.cols)
+		for k := range s.rows.cols {
+			s.rows.gather(k, l.rows[lo:hi], s.outc.Cols[k])
+		}
+		s.outc.Cols[n].Int = append(s.outc.Cols[n].Int, l.start[lo:hi]...)
+		s.outc.Cols[n+1].Int = append(s.outc.Cols[n+1].Int, l.end[lo:hi]...)
+		for _, n := range l.n[lo:hi] {
+			s.outc.PushDiff(d * n)
+		}
+		if err := s.out.Chunk(s.outc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
