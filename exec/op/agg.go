@@ -98,6 +98,9 @@ func newAggregator(g Agg, no int, args []types.Type, appendOnly bool, off int) (
 		return nil, 0, unsupported(g)
 	}
 	t := args[0]
+	if g.Fn.Direct >= 0 {
+		return withinGroup(g, no, args)
+	}
 	switch name {
 	case "count":
 		return &countArg{w}, 1, nil
@@ -119,9 +122,6 @@ func newAggregator(g Agg, no int, args []types.Type, appendOnly bool, off int) (
 			return &sumInterval{wordAgg: w, avg: avg}, 4, nil
 		}
 	case "min", "max":
-		if g.Type.Kind == types.Array {
-			return nil, 0, unsupported(g)
-		}
 		return newMinMax(name == "max", t, no, appendOnly, w)
 	case "bool_and", "every", "bool_or":
 		return &boolAgg{wordAgg: w, or: name == "bool_or"}, 2, nil
@@ -129,16 +129,32 @@ func newAggregator(g Agg, no int, args []types.Type, appendOnly bool, off int) (
 		return &bitAgg{name: name}, 0, nil
 	case "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop":
 		return newVariance(name, t)
+	case "corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2",
+		"regr_slope", "regr_sxx", "regr_sxy", "regr_syy":
+		return &regr{name: name}, 0, nil
 	}
 	if isOrdered(name) {
-		return newOrdered(g, no, args)
+		return newOrdered(g, no, args, appendOnly)
 	}
 	return nil, 0, unsupported(g)
 }
 
 // isOrdered tells whether the order of the inputs shows in the result.
 func isOrdered(name string) bool {
-	return name == "string_agg" || name == "array_agg" || name == "jsonb_agg"
+	switch name {
+	case "string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
+		return true
+	}
+	return isPick(name)
+}
+
+// isPick tells whether the result is a value of one input, chosen by an order.
+func isPick(name string) bool {
+	switch name {
+	case "min_by", "arg_min", "max_by", "arg_max", "first_value", "last_value", "any_value":
+		return true
+	}
+	return false
 }
 
 func unsupported(g Agg) error {

@@ -8,7 +8,8 @@ import (
 	"github.com/weirdb/weir/sql/types"
 )
 
-// ordered is an aggregate whose result is a list of its inputs: string_agg, array_agg, jsonb_agg.
+// ordered is an aggregate whose result is a list of its inputs, or the first or last of them: string_agg, array_agg,
+// jsonb_agg, min_by and so on.
 // The inputs are kept in the order of ORDER BY; equal ones, and all without ORDER BY, in the order
 // of their values, since no other order is the same after a restart, in another plan or from scratch.
 //
@@ -18,12 +19,10 @@ type ordered struct {
 	name  string
 	ts    []types.Type // of an item
 	nargs int
+	last  bool // the result is the last item
 }
 
-func newOrdered(g Agg, no int, args []types.Type) (aggregator, int, error) {
-	if g.Fn.Name == "array_agg" && args[0].Kind == types.Array {
-		return nil, 0, unsupported(g)
-	}
+func newOrdered(g Agg, no int, args []types.Type, appendOnly bool) (aggregator, int, error) {
 	o := &ordered{name: g.Fn.Name, ts: args, nargs: len(g.Args)}
 	var keys []SortKey
 	for i, k := range g.OrderBy {
@@ -37,6 +36,13 @@ func newOrdered(g Agg, no int, args []types.Type) (aggregator, int, error) {
 		k.Col = at
 		keys = append(keys, k)
 	}
+	switch g.Fn.Name {
+	case "min_by", "arg_min":
+		keys = append([]SortKey{{Col: 1}}, keys...)
+	case "max_by", "arg_max":
+		keys = append([]SortKey{{Col: 1, Desc: true}}, keys...)
+	}
+	o.last = g.Fn.Name == "last_value"
 	o.no, o.size = byte(no), 24+96*len(args)
 	o.cmp = func(a, b []types.Datum) int { return compareItems(o.ts, keys, a, b) }
 	o.appendKey = func(dst []byte, x []types.Datum) []byte {
@@ -46,18 +52,15 @@ func newOrdered(g Agg, no int, args []types.Type) (aggregator, int, error) {
 		return dst
 	}
 	o.appendVal = func(dst []byte, x []types.Datum) []byte { return vec.EncodeDatums(dst, o.ts, x) }
-	o.takeVal = func(b []byte) ([]types.Datum, error) {
-		row, rest, err := vec.DecodeDatums(nil, o.ts, b)
-		if err == nil && len(rest) > 0 {
-			err = vec.ErrCorruptRow
-		}
-		return row, err
+	o.takeVal = func(b []byte) ([]types.Datum, error) { return takeRow(o.ts, b) }
+	if appendOnly && isPick(o.name) {
+		return &pickFirst{from: o}, 0, nil
 	}
 	return o, 0, nil
 }
 
-// compareItems orders by keys, then by all values in a total order, NULL last.
-func compareItems(ts []types.Type, keys []SortKey, a, b []types.Datum) int {
+// compareByKeys orders by keys.
+func compareByKeys(ts []types.Type, keys []SortKey, a, b []types.Datum) int {
 	for _, k := range keys {
 		x, y := a[k.Col], b[k.Col]
 		switch {
@@ -79,6 +82,14 @@ func compareItems(ts []types.Type, keys []SortKey, a, b []types.Datum) int {
 			}
 		}
 	}
+	return 0
+}
+
+// compareItems orders by keys, then by all values in a total order, NULL last.
+func compareItems(ts []types.Type, keys []SortKey, a, b []types.Datum) int {
+	if c := compareByKeys(ts, keys, a, b); c != 0 {
+		return c
+	}
 	for i := range a {
 		switch {
 		case a[i].Valid && b[i].Valid:
@@ -94,18 +105,36 @@ func compareItems(ts []types.Type, keys []SortKey, a, b []types.Datum) int {
 	return 0
 }
 
+// takes tells whether row i is an input: NULLs are left out by the aggregates that say so.
+func (a *ordered) takes(args []*vec.Vector, i int) bool {
+	switch a.name {
+	case "string_agg", "any_value":
+		return !args[0].Nulls.Get(i)
+	case "min_by", "arg_min", "max_by", "arg_max":
+		return !args[1].Nulls.Get(i)
+	}
+	return true
+}
+
+// itemOf copies a row, since the set outlives the chunk and must not keep a whole arena page alive.
+func itemOf(args []*vec.Vector, row int) []types.Datum {
+	item := make([]types.Datum, len(args))
+	for k, v := range args {
+		item[k] = cloned(v.Datum(row))
+	}
+	return item
+}
+
+func cloned(d types.Datum) types.Datum {
+	d.S = strings.Clone(d.S)
+	return d
+}
+
 func (a *ordered) add(b *aggBatch) error {
 	for i, e := range b.ents {
-		if a.name == "string_agg" && b.args[0].Nulls.Get(i) {
-			continue
+		if a.takes(b.args, i) {
+			a.change(e, itemOf(b.args, i), b.diff(i))
 		}
-		item := make([]types.Datum, len(b.args))
-		for k, v := range b.args {
-			item[k] = v.Datum(i)
-			// The set outlives the chunk, and must not keep a whole arena page alive.
-			item[k].S = strings.Clone(item[k].S)
-		}
-		a.change(e, item, b.diff(i))
 	}
 	return nil
 }
@@ -117,25 +146,7 @@ func (a *ordered) results(ents []uint32, dst *vec.Vector) error {
 			dst.AppendNull()
 			continue
 		}
-		var d types.Datum
-		var err error
-		switch a.name {
-		case "string_agg":
-			d = types.DStr(joinItems(ms))
-		case "array_agg":
-			d = types.DStr(types.MakeArray(a.ts[0].Kind, firstColumn(ms)))
-		default:
-			elems := firstColumn(ms)
-			texts := make([]string, len(elems))
-			for i, x := range elems {
-				if texts[i] = "null"; x.Valid {
-					if texts[i], err = types.JSONFromDatum(a.ts[0], x, nil); err != nil {
-						break
-					}
-				}
-			}
-			d = types.DStr(types.JSONArray(texts))
-		}
+		d, err := a.result(ms)
 		if err == nil {
 			dst.AppendDatum(d)
 		} else if err := a.tab.failed(err, dst); err != nil {
@@ -143,6 +154,68 @@ func (a *ordered) results(ents []uint32, dst *vec.Vector) error {
 		}
 	}
 	return nil
+}
+
+func (a *ordered) result(ms *multiset[[]types.Datum]) (types.Datum, error) {
+	switch a.name {
+	case "string_agg":
+		return types.DStr(joinItems(ms)), nil
+	case "array_agg":
+		if a.ts[0].Kind == types.Array {
+			s, err := types.JoinArrays(a.ts[0].Elem, firstColumn(ms))
+			return types.DStr(s), err
+		}
+		return types.DStr(types.MakeArray(a.ts[0].Kind, firstColumn(ms))), nil
+	case "jsonb_agg":
+		elems := firstColumn(ms)
+		texts := make([]string, len(elems))
+		for i, x := range elems {
+			var err error
+			if texts[i], err = a.json(a.ts[0], x); err != nil {
+				return types.Null, err
+			}
+		}
+		return types.DStr(types.JSONArray(texts)), nil
+	case "jsonb_object_agg":
+		return a.object(ms)
+	}
+	item, ok := ms.first()
+	if a.last {
+		item, ok = ms.last()
+	}
+	if !ok {
+		return types.Null, nil
+	}
+	return item[0], nil
+}
+
+func (a *ordered) json(t types.Type, d types.Datum) (string, error) {
+	if !d.Valid {
+		return "null", nil
+	}
+	return types.JSONFromDatum(t, d, a.tab.env)
+}
+
+// object is the result of jsonb_object_agg: of equal keys the last one stays.
+func (a *ordered) object(ms *multiset[[]types.Datum]) (types.Datum, error) {
+	var pairs []string
+	var err error
+	ms.each(func(v []types.Datum, n int64) {
+		if err != nil || n <= 0 {
+			return
+		}
+		var key, value string
+		if key, err = types.JSONKey(a.ts[0], v[0], a.tab.env); err != nil {
+			return
+		}
+		if value, err = a.json(a.ts[1], v[1]); err == nil {
+			pairs = append(pairs, key, value)
+		}
+	})
+	if err != nil {
+		return types.Null, err
+	}
+	return types.DStr(types.JSONObject(pairs)), nil
 }
 
 // joinItems joins the first column; each further value is preceded by its own second column.

@@ -112,3 +112,11 @@ func pickTypes(ts []types.Type, cols []int) []types.Type {
 	}
 	return out
 }
+
+// textEnv gives what the text of values depends on.
+func textEnv(env *exec.Env) *types.Env {
+	if env == nil {
+		return &types.Env{}
+	}
+	return &types.Env{TimeZone: env.Location, Names: env.Names, Now: types.FromGoTime(env.Now)}
+}

@@ -25,6 +25,8 @@ type groupTable struct {
 	owner groupOwner
 	// rowError is Context.RowError.
 	rowError func(error) error
+	// env is what the text of a value depends on.
+	env *types.Env
 	// dist are the key columns that decide the vnode.
 	dist []int
 	// inexact are the key columns whose equal values may differ (1.0 and 1.00): their

@@ -194,6 +194,7 @@ func (a *HashAgg) Open(ctx *exec.Context, out exec.Output) error {
 	}
 	a.tab.open(a.state("groups"))
 	a.tab.rowError = ctx.RowError
+	a.tab.env = textEnv(ctx.Env)
 	for _, agg := range a.aggs {
 		if m, ok := agg.(multisetAgg); ok {
 			if a.inputs == nil {

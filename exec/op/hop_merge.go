@@ -56,8 +56,8 @@ func splitAgg(g Agg, args []types.Type) ([]Agg, []merger, error) {
 		return one(merger{kind: mergeSum})
 	case "avg":
 		sum, count := g, g
-		sum.Fn, sum.Type = &fn.Func{ID: "sum", Name: "sum", Kind: fn.Aggregate, Args: args, Ret: total}, total
-		count.Fn, count.Type = &fn.Func{ID: "count", Name: "count", Kind: fn.Aggregate, Args: args, Ret: types.T(types.Int8)}, types.T(types.Int8)
+		sum.Fn, sum.Type = &fn.Func{ID: "sum", Name: "sum", Kind: fn.Aggregate, Direct: -1, Args: args, Ret: total}, total
+		count.Fn, count.Type = &fn.Func{ID: "count", Name: "count", Kind: fn.Aggregate, Direct: -1, Args: args, Ret: types.T(types.Int8)}, types.T(types.Int8)
 		return []Agg{sum, count}, []merger{{kind: mergeSum, t: total}, {kind: mergeSum, t: count.Type}}, nil
 	}
 	return nil, nil, unsupported(g)

@@ -4,7 +4,11 @@ package op
 // Counts may be negative in the middle of an epoch. A change costs a binary search and moving part of a block.
 type multiset[T any] struct {
 	blocks [][]msItem[T]
-	n      int // items
+	// sums are the counts of the blocks: they make the multiset an order statistic. (TopN changes counts in
+	// place, and has no use for them.)
+	sums  []int64
+	n     int   // items
+	total int64 // sum of the counts
 }
 
 type msItem[T any] struct {
@@ -55,14 +59,17 @@ func (m *multiset[T]) find(v T, cmp func(a, b T) int) (block, at int, ok bool) {
 // add changes the count of v by d and gives the new count. An item whose count becomes 0 goes.
 func (m *multiset[T]) add(v T, d int64, cmp func(a, b T) int) int64 {
 	k, at, ok := m.find(v, cmp)
+	m.total += d
 	if ok {
 		b := m.blocks[k]
+		m.sums[k] += d
 		if b[at].n += d; b[at].n != 0 {
 			return b[at].n
 		}
 		m.n--
 		if len(b) == 1 {
 			m.blocks = append(m.blocks[:k], m.blocks[k+1:]...)
+			m.sums = append(m.sums[:k], m.sums[k+1:]...)
 			return 0
 		}
 		m.blocks[k] = append(b[:at], b[at+1:]...)
@@ -71,8 +78,10 @@ func (m *multiset[T]) add(v T, d int64, cmp func(a, b T) int) int64 {
 	m.n++
 	if len(m.blocks) == 0 {
 		m.blocks = append(m.blocks, append(make([]msItem[T], 0, 2), msItem[T]{v, d}))
+		m.sums = append(m.sums, d)
 		return d
 	}
+	m.sums[k] += d
 	b := append(m.blocks[k], msItem[T]{})
 	copy(b[at+1:], b[at:])
 	b[at] = msItem[T]{v, d}
@@ -82,6 +91,13 @@ func (m *multiset[T]) add(v T, d int64, cmp func(a, b T) int) int64 {
 		m.blocks = append(m.blocks, nil)
 		copy(m.blocks[k+2:], m.blocks[k+1:])
 		m.blocks[k], m.blocks[k+1] = b[:len(b)/2:len(b)/2], half
+		var sum int64
+		for i := range half {
+			sum += half[i].n
+		}
+		m.sums = append(m.sums, 0)
+		copy(m.sums[k+2:], m.sums[k+1:])
+		m.sums[k], m.sums[k+1] = m.sums[k]-sum, sum
 	}
 	return d
 }
@@ -125,6 +141,52 @@ func (m *multiset[T]) each(fn func(v T, n int64)) {
 	for _, b := range m.blocks {
 		for i := range b {
 			fn(b[i].v, b[i].n)
+		}
+	}
+}
+
+// at gives the value at place k, from 0, of the sorted list that has every value as often as it counts.
+func (m *multiset[T]) at(k int64) (v T, ok bool) {
+	for i, sum := range m.sums {
+		if k >= sum {
+			k -= sum
+			continue
+		}
+		for _, it := range m.blocks[i] {
+			if k < it.n {
+				return it.v, true
+			}
+			k -= it.n
+		}
+	}
+	return v, false
+}
+
+// before gives how many there are of what is less than v, with counts and each once.
+func (m *multiset[T]) before(v T, cmp func(a, b T) int) (total int64, items int) {
+	k, at, _ := m.find(v, cmp)
+	for i := range min(k, len(m.blocks)) {
+		total += m.sums[i]
+		items += len(m.blocks[i])
+	}
+	if k < len(m.blocks) {
+		for _, it := range m.blocks[k][:at] {
+			total += it.n
+		}
+		items += at
+	}
+	return total, items
+}
+
+// class calls fn for the items that are equal to v by cmp, which may tell less apart than the order of the
+// multiset does, until fn gives false.
+func (m *multiset[T]) class(v T, cmp func(a, b T) int, fn func(v T, n int64) bool) {
+	k, at, _ := m.find(v, cmp)
+	for ; k < len(m.blocks); k, at = k+1, 0 {
+		for _, it := range m.blocks[k][at:] {
+			if cmp(it.v, v) != 0 || !fn(it.v, it.n) {
+				return
+			}
 		}
 	}
 }

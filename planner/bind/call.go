@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weirdb/weir/planner/logical"
@@ -107,12 +108,31 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	for i, a := range args {
 		ts[i] = a.Type()
 	}
+	if f.WithinGroup != nil {
+		switch {
+		case f.Distinct:
+			fail(sqlerr.SyntaxError, f.Pos, "cannot use DISTINCT with WITHIN GROUP")
+		case f.Variadic:
+			fail(sqlerr.SyntaxError, f.Pos, "cannot use VARIADIC with WITHIN GROUP")
+		case len(f.OrderBy) > 0:
+			fail(sqlerr.SyntaxError, f.Pos, "cannot use multiple ORDER BY clauses with WITHIN GROUP")
+		}
+	}
 	res, err := b.cfg.Registry.ResolveFunc(name, ts, opt)
 	check(err, f.Pos)
 	if res.CastTo {
 		return b.cast(args[0], res.Ret, fn.Explicit, f.Pos)
 	}
-	args = b.args(res, args, f.Pos)
+	if res.Fn.Hypothetical && f.WithinGroup != nil {
+		if n := len(f.WithinGroup); 2*n != len(args) {
+			raise(sqlerr.New(sqlerr.UndefinedFunction, f.Pos, "function %s does not exist", fn.Signature(name, ts)).
+				WithHint("To use the hypothetical-set aggregate %s, the number of hypothetical direct arguments (here %d) must match the number of ordering columns (here %d).",
+					name, len(args)-n, n))
+		}
+		args = b.hypothetical(f, args)
+	} else {
+		args = b.args(res, args, f.Pos)
+	}
 	switch res.Fn.Kind {
 	case fn.Aggregate:
 		if f.Over != nil {
@@ -121,6 +141,10 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 		return b.aggregate(s, f, name, res, args)
 	case fn.Window:
 		if f.Over == nil {
+			if g := b.cfg.Registry.AggregateOf(res.Fn); g != nil && f.WithinGroup == nil {
+				res.Fn = g
+				return b.aggregate(s, f, name, res, args)
+			}
 			fail(sqlerr.WrongObjectType, f.Pos, "window function %s requires an OVER clause", name)
 		}
 		return b.window(s, f, res, args)
@@ -224,8 +248,16 @@ func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution
 		call.filter = b.boolExpr(s, f.Filter, "FILTER")
 		s.q.clause = old
 	}
-	for _, o := range append(append([]ast.OrderItem(nil), f.OrderBy...), f.WithinGroup...) {
-		x := b.resolve(b.expr(s, o.Expr))
+	for i, o := range append(append([]ast.OrderItem(nil), f.OrderBy...), f.WithinGroup...) {
+		var x scalar.Expr
+		if f.WithinGroup != nil {
+			// The order is that of the arguments, cast as they are.
+			at := res.Fn.DirectArgs(len(args)) + i
+			args[at] = b.resolve(args[at])
+			x = args[at]
+		} else {
+			x = b.resolve(b.expr(s, o.Expr))
+		}
 		b.needOrdering(x.Type(), o.Expr.Position())
 		desc, nf := direction(o)
 		call.order = append(call.order, orderExpr{x, desc, nf})
@@ -246,6 +278,12 @@ func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution
 				fail(sqlerr.InvalidColumnReference, o.expr.Position(), "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
 			}
 		}
+	}
+	if res.Fn.Name == "approx_count_distinct" {
+		// Exact: that takes back what a sketch could not, and shares its state with count(DISTINCT).
+		count := b.cfg.Registry.ByID("count(any)")
+		call.fn, call.distinct = count, true
+		b.needEquality(args[0].Type(), args[0].Position())
 	}
 	cols := logical.ColsOf(args...)
 	logical.ExprCols(call.filter, cols)
@@ -283,6 +321,22 @@ func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution
 	call.id = b.Meta.New(name, res.Ret)
 	q.aggs = append(q.aggs, call)
 	return b.Meta.RefAt(call.id, f.Pos)
+}
+
+// hypothetical casts each direct argument of a hypothetical-set aggregate, and what it is compared to, to their
+// common type.
+func (b *Binder) hypothetical(f *ast.Func, args []scalar.Expr) []scalar.Expr {
+	out := slices.Clone(args)
+	n := len(args) / 2
+	for i := range n {
+		direct, ordered := args[i], args[n+i]
+		// The ordering column comes first, so that an undecided case is decided by it.
+		t, bad, err := b.cfg.Registry.CommonType("WITHIN GROUP", []types.Type{ordered.Type(), direct.Type()})
+		check(err, leftmost([]ast.Expr{f.WithinGroup[i].Expr, f.Args[i]}[bad]))
+		out[i] = b.arg(direct, t)
+		out[n+i] = b.arg(ordered, t)
+	}
+	return out
 }
 
 func sameAgg(a, b *aggCall) bool {

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/weirdb/weir/planner/logical"
@@ -201,10 +202,27 @@ func (b *Binder) group(s *scope, node logical.Node, sets [][]int, exprs []scalar
 	for i, e := range exprs {
 		keys[i] = colOf(e, exprName(e))
 	}
+	// Columns that are functionally dependent on the grouping (a primary key is grouped by) are keys
+	// as well.
+	dependent := b.dependents(s, sets, exprs, targets, having)
+	keySet := logical.SetOf(keys...)
+	for _, d := range dependent {
+		keySet.Add(d)
+	}
 	var aggs []logical.AggCol
-	for _, a := range s.q.aggs {
+	// Of several sets each has its own value of a direct argument that depends on the grouping.
+	direct := map[[2]int]scalar.Expr{}
+	for k, a := range s.q.aggs {
 		ac := logical.AggCol{ID: a.id, Fn: a.fn, Distinct: a.distinct}
-		for _, x := range a.args {
+		for i, x := range a.args {
+			if a.fn.Direct >= 0 && i < a.fn.DirectArgs(len(a.args)) {
+				s.q.direct = true
+				y := b.ungrouped(s, x, exprs, keys, keySet)
+				s.q.direct = false
+				if len(sets) > 1 && logical.ColsOf(y).Meets(keySet) {
+					direct[[2]int{k, i}] = y
+				}
+			}
 			ac.Args = append(ac.Args, colOf(x, "arg"))
 		}
 		if a.filter != nil {
@@ -219,11 +237,7 @@ func (b *Binder) group(s *scope, node logical.Node, sets [][]int, exprs []scalar
 	if computed {
 		in = &logical.Project{In: node, Exprs: pre}
 	}
-	// Columns that are functionally dependent on the grouping (a primary key is grouped by) are keys
-	// as well.
-	dependent := b.dependents(s, sets, exprs, targets, having)
 	var out logical.Node
-	keySet := logical.SetOf(keys...)
 	if len(sets) == 1 {
 		set := make([]logical.ColID, 0, len(keys))
 		seen := logical.ColSet{}
@@ -237,7 +251,6 @@ func (b *Binder) group(s *scope, node logical.Node, sets [][]int, exprs []scalar
 			if !seen.Has(d) {
 				seen.Add(d)
 				set = append(set, d)
-				keySet.Add(d)
 			}
 		}
 		agg := &logical.Agg{In: in, Keys: set, Aggs: aggs}
@@ -247,7 +260,8 @@ func (b *Binder) group(s *scope, node logical.Node, sets [][]int, exprs []scalar
 			out = oneRow()
 		}
 	} else {
-		out = b.groupingSets(s, in, sets, keys, aggs)
+		out = b.groupingSets(s, in, sets, keys, aggs, direct)
+		keySet = logical.SetOf(keys...)
 	}
 	b.groupingCalls(s, sets, exprs, keys)
 	rewrite := func(e scalar.Expr) scalar.Expr {
@@ -291,7 +305,7 @@ func exprName(e scalar.Expr) string {
 
 // groupingSets is the union of one aggregation for each set. The columns of the union are fresh,
 // and stand for keys and aggs from here on: the ids are swapped so that references stay right.
-func (b *Binder) groupingSets(s *scope, in logical.Node, sets [][]int, keys []logical.ColID, aggs []logical.AggCol) logical.Node {
+func (b *Binder) groupingSets(s *scope, in logical.Node, sets [][]int, keys []logical.ColID, aggs []logical.AggCol, direct map[[2]int]scalar.Expr) logical.Node {
 	u := &logical.UnionAll{}
 	outKeys := make([]logical.ColID, len(keys))
 	for i, k := range keys {
@@ -317,8 +331,16 @@ func (b *Binder) groupingSets(s *scope, in logical.Node, sets [][]int, keys []lo
 		agg.Keys = dedupIDs(agg.Keys)
 		var m []logical.ColID
 		own := map[logical.ColID]logical.ColID{}
-		for _, a := range aggs {
+		var computed map[[2]int]logical.ColID
+		agg.In, computed = b.directArgs(in, agg.Keys, keys, direct)
+		for k, a := range aggs {
 			c := a
+			c.Args = slices.Clone(a.Args)
+			for i := range c.Args {
+				if id, ok := computed[[2]int{k, i}]; ok {
+					c.Args[i] = id
+				}
+			}
 			c.ID = b.Meta.Copy(a.ID)
 			own[a.ID] = c.ID
 			agg.Aggs = append(agg.Aggs, c)
@@ -386,6 +408,10 @@ func (b *Binder) ungrouped(s *scope, e scalar.Expr, exprs []scalar.Expr, keys []
 			if s.q.owned.Has(x.Index) && !keySet.Has(x.Index) {
 				if depth > 0 {
 					fail(sqlerr.GroupingError, x.Pos, "subquery uses ungrouped column \"%s\" from outer query", b.qualifiedName(s, x.Index))
+				}
+				if s.q.direct {
+					raise(sqlerr.New(sqlerr.GroupingError, x.Pos, "column \"%s\" must appear in the GROUP BY clause or be used in an aggregate function", b.qualifiedName(s, x.Index)).
+						WithDetail("Direct arguments of an ordered-set aggregate must use only grouped columns."))
 				}
 				fail(sqlerr.GroupingError, x.Pos, "column \"%s\" must appear in the GROUP BY clause or be used in an aggregate function", b.qualifiedName(s, x.Index))
 			}

@@ -92,6 +92,8 @@ type queryState struct {
 	target bool
 	// recursive: FROM has the recursive reference of a WITH item whose second term this is.
 	recursive bool
+	// direct: a direct argument of an ordered-set aggregate is checked.
+	direct bool
 }
 
 func (s *scope) addRel(r *relItem) {

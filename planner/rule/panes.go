@@ -35,7 +35,7 @@ func Panes(e *Env, n logical.Node) logical.Node {
 // sumInt8 adds up the int8 results of panes to an int8: SQL's sum(int8) is a numeric, since it must hold sums
 // that the aggregate over the rows themselves, whose result this is, does not promise to hold.
 var sumInt8 = &fn.Func{
-	ID: "sum(int8) as int8", Name: "sum", Kind: fn.Aggregate, Args: []types.Type{types.T(types.Int8)}, Ret: types.T(types.Int8),
+	ID: "sum(int8) as int8", Name: "sum", Kind: fn.Aggregate, Args: []types.Type{types.T(types.Int8)}, Ret: types.T(types.Int8), Direct: -1,
 }
 
 func windowMicros(s types.Span) int64 { return int64(s.Days)*86_400_000_000 + s.Micros }

@@ -33,6 +33,7 @@ var allDefs = []defs{
 	{Scalar, sessionFuncs},
 	{Aggregate, aggregates},
 	{Window, windowFuncs},
+	{Aggregate, pickAggs},
 	{Table, tableFuncs},
 }
 
@@ -50,6 +51,7 @@ var allDefs = []defs{
 //	stable, volatile
 //	compat    any* types are the anycompatible family
 //	nonarray  anyelement is anynonarray
+//	hypothetical  hypothetical-set aggregate: direct arguments and as many ordered ones
 //	direct=N  ordered-set aggregate with N direct arguments
 //
 // # begins a comment. A line that cannot be read is a broken invariant of this package: panic.
@@ -160,13 +162,15 @@ func parseDef(kind Kind, line string) *Func {
 			f.NonArray = true
 		case flag == "compat":
 			f.Compatible = true
+		case flag == "hypothetical":
+			f.Direct, f.Hypothetical = 0, true
 		case strings.HasPrefix(flag, "direct="):
 			f.Direct = int(flag[len("direct=")] - '0')
 		default:
 			bad("unknown flag " + flag)
 		}
 	}
-	if n := len(f.Args); f.Variadic && f.Args[n-1].Kind == types.Any {
+	if n := len(f.Args); f.Variadic && !f.Hypothetical && f.Args[n-1].Kind == types.Any {
 		s := *f
 		s.Variadic = false
 		s.ID = f.Name + "(" + strings.Join(append(ids[:n-1:n-1], "variadic anyarray"), ",") + ")"

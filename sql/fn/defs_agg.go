@@ -1,7 +1,6 @@
 package fn
 
-// aggregates: manual, section 9.21. Package exec/op has the implementations; the names that it
-// does not have yet are still resolved, so that the planner can say what is missing by name.
+// aggregates: manual, section 9.21. Package exec/op has the implementations.
 const aggregates = `
 count() int8 null
 count(any) int8 null
@@ -37,12 +36,26 @@ jsonb_object_agg(any,any) jsonb stable null fail
 [corr covar_pop covar_samp regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy] @(float8,float8) float8 null fail
 regr_count(float8,float8) int8 null
 mode(anyelement) anyelement null direct=0
+[rank dense_rank] @(variadic any) int8 null hypothetical
+[percent_rank cume_dist] @(variadic any) float8 null hypothetical
 percentile_cont(float8,float8) float8 null fail direct=1
 percentile_cont(float8,interval) interval null fail direct=1
 percentile_cont(float8[],float8) float8[] null fail direct=1
 percentile_cont(float8[],interval) interval[] null fail direct=1
 percentile_disc(float8,anyelement) anyelement null fail direct=1
 percentile_disc(float8[],anyelement) anyarray null fail direct=1
+approx_percentile(float8,float8) float8 null fail direct=1  # these are not Postgres's: the second is the relative error
+approx_percentile(float8,float8,float8) float8 null fail direct=2
+approx_count_distinct(any) int8 null
+any_value(anyelement) anyelement null
+[min_by arg_min max_by arg_max] @(anyelement,any) anyelement null
+`
+
+// pickAggs are aggregates that share their names with window functions: they are meant where there is no
+// OVER.
+const pickAggs = `
+first_value(anyelement) anyelement null
+last_value(anyelement) anyelement null
 `
 
 // windowFuncs: manual, section 9.22.

@@ -57,6 +57,9 @@ type Func struct {
 	// Direct is the number of direct arguments of an ordered-set aggregate (the others stand in
 	// WITHIN GROUP), and -1 for everything else.
 	Direct int
+	// Hypothetical: the aggregate is a hypothetical-set one: as many direct arguments as ordering columns,
+	// of the same types. Direct is 0.
+	Hypothetical bool
 	// ArgNames are the names for named notation (name => value), nil if the arguments have none.
 	ArgNames []string
 	// Defaults are the default values of arguments as text, NoDefault where there is none; nil if
@@ -82,4 +85,12 @@ const NoDefault = "\x00"
 type Out struct {
 	Name string
 	Type types.Type
+}
+
+// DirectArgs is how many of the n arguments of a call of an ordered-set aggregate are direct.
+func (f *Func) DirectArgs(n int) int {
+	if f.Hypothetical {
+		return n / 2
+	}
+	return f.Direct
 }

@@ -133,7 +133,7 @@ func matrix(r resolver) string {
 		}
 		// What is a keyword in Postgres, or only Weir's.
 		if strings.HasPrefix(f.Name, "current_") || strings.HasPrefix(f.Name, "local") || f.Outs != nil ||
-			slices.Contains([]string{"user", "session_user", "array_subscript", "array_slice"}, f.Name) {
+			slices.Contains([]string{"user", "session_user", "array_subscript", "array_slice", "any_value", "min_by", "max_by", "arg_min", "arg_max", "approx_percentile", "approx_count_distinct"}, f.Name) || f.Kind == Aggregate && strings.HasSuffix(f.ID, aggregateForm) {
 			continue
 		}
 		k := key{f.Kind, f.Name}

@@ -65,7 +65,18 @@ func (r *Registry) All() []*Func {
 	return fs
 }
 
+// AggregateOf gives the aggregate that a window function stands for where it has no OVER, or nil.
+func (r *Registry) AggregateOf(f *Func) *Func { return r.byID[f.ID+aggregateForm] }
+
+// aggregateForm ends the ID of an aggregate that has its name and arguments from a window function.
+const aggregateForm = " aggregate"
+
 func (r *Registry) add(f *Func) {
+	if w := r.byID[f.ID]; w != nil && w.Kind == Window && f.Kind == Aggregate {
+		f.ID += aggregateForm
+		r.byID[f.ID] = f
+		return
+	}
 	if r.byID[f.ID] != nil {
 		panic("fn: " + f.ID + " is defined twice")
 	}

@@ -483,3 +483,8 @@ func funcSignature(name string, args []types.Type, opt CallOptions) string {
 	b.WriteByte(')')
 	return b.String()
 }
+
+// Signature is a call as messages name it: "rank(integer, text)".
+func Signature(name string, args []types.Type) string {
+	return funcSignature(name, args, CallOptions{})
+}

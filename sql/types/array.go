@@ -2,6 +2,7 @@ package types
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -575,4 +576,30 @@ func appendJSONArray(dst []byte, s string, env *Env) ([]byte, error) {
 	}
 	err = level(0)
 	return dst, err
+}
+
+// JoinArrays makes of arrays of the same dimensions, with their encoding, one with a dimension more in front.
+func JoinArrays(elem Kind, arrays []Datum) (string, error) {
+	out := ArrayValue{Elem: elem}
+	for i, d := range arrays {
+		if !d.Valid {
+			return "", sqlerr.Newf(sqlerr.NullValueNotAllowed, "cannot accumulate null arrays")
+		}
+		a, err := DecodeArray(d.S)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case len(a.Dims) == 0:
+			return "", sqlerr.Newf(sqlerr.ArraySubscriptError, "cannot accumulate empty arrays")
+		case i == 0 && len(a.Dims) == MaxDims:
+			return "", tooManyDims(len(a.Dims) + 1)
+		case i == 0:
+			out.Dims = append([]Dim{{len(arrays), 1}}, a.Dims...)
+		case !slices.Equal(a.Dims, out.Dims[1:]):
+			return "", sqlerr.Newf(sqlerr.ArraySubscriptError, "cannot accumulate arrays of different dimensionality")
+		}
+		out.Elems = append(out.Elems, a.Elems...)
+	}
+	return out.Encode(), nil
 }

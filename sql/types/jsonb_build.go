@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 // JSONFromDatum converts a SQL value as to_jsonb does: NULL to null, numbers and booleans to
@@ -88,3 +90,23 @@ func JSONObject(pairs []string) string {
 
 // JSONArray builds an array from canonical values.
 func JSONArray(elems []string) string { return "[" + strings.Join(elems, ", ") + "]" }
+
+// JSONKey gives the text of a value as the key of an object in jsonb_object_agg.
+func JSONKey(t Type, d Datum, env *Env) (string, error) {
+	switch {
+	case !d.Valid:
+		return "", sqlerr.Newf(sqlerr.InvalidParameterValue, "field name must not be null")
+	case t.Kind == Array || t.Kind == Record || t.Kind == Jsonb:
+		return "", sqlerr.Newf(sqlerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
+	case t.Kind == Bool:
+		if d.Bool() {
+			return "true", nil
+		}
+		return "false", nil
+	}
+	s, err := JSONFromDatum(t, d, env)
+	if err == nil && s[0] == '"' {
+		s = jsonUnquote(s)
+	}
+	return s, err
+}
