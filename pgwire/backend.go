@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"context"
+	"crypto/x509"
 	"net"
 	"time"
 
@@ -28,6 +29,8 @@ type Startup struct {
 	Params map[string]string
 	// Remote is the client's address; its Network is "unix" for a local socket.
 	Remote net.Addr
+	// Certificate is the one that the server showed if the connection is encrypted, else nil.
+	Certificate *x509.Certificate
 	// PID is the process id that the client was given, unique among the live connections.
 	PID int32
 }

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -18,6 +19,9 @@ type Config struct {
 	Backend Backend
 	// Auth decides who may connect; nil is TrustLoopback.
 	Auth Authenticator
+	// TLS encrypts the connections of clients that ask for it; it has one certificate. nil refuses
+	// encryption, and clients that insist on it go away.
+	TLS *tls.Config
 	// Logger takes the server's events; nil drops them.
 	Logger *slog.Logger
 	// MaxConnections is how many sessions there may be at once; 0 is 100. There may be twice as
@@ -48,6 +52,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.MaxConnections < 0 || c.MaxMessageSize < 0 || c.WriteBuffer < 0 || c.StartupTimeout < 0 || c.StopGrace < 0 {
 		return c, errors.New("pgwire: a limit in Config is negative")
+	}
+	if c.TLS != nil && (len(c.TLS.Certificates) != 1 || c.TLS.Certificates[0].Leaf == nil) {
+		return c, errors.New("pgwire: Config.TLS has not exactly one certificate, with its Leaf")
 	}
 	if c.Auth == nil {
 		c.Auth = TrustLoopback{}
@@ -94,14 +101,11 @@ type TrustLoopback struct{}
 
 // Authenticate implements Authenticator.
 func (TrustLoopback) Authenticate(_ context.Context, s Startup, _ AuthExchange) error {
-	if s.Remote == nil || s.Remote.Network() == "unix" {
+	if fromHere(s.Remote) {
 		return nil
 	}
 	host := s.Remote.String()
 	if a, ok := s.Remote.(*net.TCPAddr); ok {
-		if a.IP.IsLoopback() {
-			return nil
-		}
 		host = a.IP.String()
 	}
 	return sqlerr.Newf(sqlerr.InvalidAuthorization,

@@ -37,8 +37,11 @@ var longAgo = time.Unix(1, 0)
 
 // conn is one connection. Its goroutine runs serve; only the fields below mu are touched by others.
 type conn struct {
-	srv     *Server
+	srv *Server
+	// nc is the socket: deadlines and the end. Bytes go through io, which is nc or, with encryption, tls.
 	nc      net.Conn
+	io      io.ReadWriter
+	tls     *tlsConn
 	log     *slog.Logger
 	pid     int32
 	secret  uint32
@@ -100,7 +103,7 @@ type conn struct {
 
 func newConn(s *Server, nc net.Conn, base context.Context) *conn {
 	c := &conn{
-		srv: s, nc: nc, log: s.cfg.Logger,
+		srv: s, nc: nc, io: nc, log: s.cfg.Logger,
 		in:     newReader(nc, s.cfg.MaxMessageSize),
 		known:  map[string]string{},
 		status: 'I',
@@ -419,7 +422,12 @@ func (c *conn) close() {
 	c.mu.Unlock()
 	c.endBase(errQuit)
 	defer c.srv.remove(c)
-	defer func() { _ = c.nc.Close() }()
+	defer func() {
+		if c.tls != nil && c.lost == nil {
+			c.tls.close(c.srv.cfg.StopGrace)
+		}
+		_ = c.nc.Close()
+	}()
 	// The slot is free before the client can see the end of its connection.
 	defer c.srv.freeSlot(c)
 	if c.session == nil {

@@ -42,6 +42,9 @@ func (c *conn) startup() error {
 		return err
 	}
 	start.Remote, start.PID = c.nc.RemoteAddr(), c.pid
+	if c.tls != nil {
+		start.Certificate = c.srv.cfg.TLS.Certificates[0].Leaf
+	}
 	if version&0xffff > 0 || len(refused) > 0 {
 		m := c.beginMessage('v')
 		// PostgreSQL sends the whole version here, not only its minor part.
@@ -108,6 +111,15 @@ func (c *conn) startupError(err error) error {
 func (c *conn) firstPacket() (version uint32, body []byte, err error) {
 	ssl, gss := false, false
 	for {
+		direct, err := c.beginsTLS()
+		if err != nil {
+			return 0, nil, err
+		}
+		if direct {
+			if err := c.startTLS(true); err != nil {
+				return 0, nil, err
+			}
+		}
 		code, body, err := c.startupPacket()
 		if err != nil {
 			return 0, nil, err
@@ -118,6 +130,11 @@ func (c *conn) firstPacket() (version uint32, body []byte, err error) {
 				c.srv.cancelRequest(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
 			}
 			return 0, nil, errQuit
+		case code == codeSSL && !ssl && c.srv.cfg.TLS != nil && c.tls == nil:
+			ssl = true
+			if err := c.startTLS(false); err != nil {
+				return 0, nil, err
+			}
 		case code == codeSSL && !ssl, code == codeGSS && !gss:
 			ssl, gss = ssl || code == codeSSL, gss || code == codeGSS
 			c.rows.buf = append(c.rows.buf, 'N')
@@ -131,6 +148,20 @@ func (c *conn) firstPacket() (version uint32, body []byte, err error) {
 			return code, body, nil
 		}
 	}
+}
+
+// beginsTLS says whether the first byte of the connection is that of a TLS handshake, which no
+// packet begins with.
+func (c *conn) beginsTLS() (bool, error) {
+	if c.tls != nil || c.srv.cfg.TLS == nil {
+		return false, nil
+	}
+	for c.in.r == c.in.w {
+		if err := c.in.fill(); err != nil {
+			return false, &lostError{err}
+		}
+	}
+	return c.in.r == 0 && c.in.buf[0] == recordHandshake, nil
 }
 
 // startupPacket reads one packet without a type byte.

@@ -178,7 +178,7 @@ func (c *conn) flush() error {
 	}
 	sent := 0
 	for sent < len(c.rows.buf) {
-		n, err := c.nc.Write(c.rows.buf[sent:])
+		n, err := c.io.Write(c.rows.buf[sent:])
 		sent += n
 		if err == nil {
 			continue
