@@ -27,6 +27,8 @@ type Config struct {
 	ParseExpr  func(string) (ast.Expr, error)
 	// Env is what literals of dates and times depend on.
 	Env *types.Env
+	// Usable tells whether a batch plan may read an index; nil: all.
+	Usable func(*catalog.Relation) bool
 	// Eval computes an expression without columns, for constant folding. Nil: only what needs no
 	// computing is folded.
 	Eval func(scalar.Expr) (types.Datum, error)
@@ -149,7 +151,58 @@ func (p *Planner) Batch(b *Bound) (*plan.Batch, error) {
 	}
 	env := p.env(m, false)
 	n = rule.Prune(env, rule.Optimize(env, n), logical.SetOf(need...))
-	return physical.Batch(physical.Config{Meta: m, Registry: p.cfg.Registry}, n, ids, names, b.query.Order)
+	return physical.Batch(physical.Config{Meta: m, Registry: p.cfg.Registry, Indexes: p.indexes}, n, ids, names, b.query.Order)
+}
+
+// indexes lists the indexes of rel that may be read, with their expressions. One whose expressions mean
+// nothing any more is left out.
+func (p *Planner) indexes(rel *catalog.Relation) []physical.Index {
+	var out []physical.Index
+	for _, r := range p.cfg.Catalog.Indexes(rel.ID) {
+		if p.cfg.Usable != nil && !p.cfg.Usable(r) {
+			continue
+		}
+		if x, err := p.index(r, rel); err == nil {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func (p *Planner) index(r, rel *catalog.Relation) (physical.Index, error) {
+	x := physical.Index{Rel: r}
+	for _, c := range r.Index.Columns {
+		if c.Expr == "" {
+			i := rel.ColumnIndex(c.Column)
+			if i < 0 {
+				return x, sqlerr.Newf(sqlerr.UndefinedColumn, "column %q does not exist", c.Column)
+			}
+			t := rel.Columns[i].Type
+			x.Exprs = append(x.Exprs, &scalar.Column{Node: scalar.Node{T: t, Pos: -1}, Index: i, Name: c.Column})
+			continue
+		}
+		e, err := p.storedExpr(c.Expr, rel, types.T(types.Unknown), "index expressions")
+		if err != nil {
+			return x, err
+		}
+		x.Exprs = append(x.Exprs, e)
+	}
+	if r.Index.Where != "" {
+		e, err := p.storedExpr(r.Index.Where, rel, types.T(types.Bool), "index predicates")
+		if err != nil {
+			return x, err
+		}
+		x.Where = logical.Conjuncts(e)
+	}
+	return x, nil
+}
+
+func (p *Planner) storedExpr(text string, rel *catalog.Relation, want types.Type, what string) (scalar.Expr, error) {
+	a, err := p.cfg.ParseExpr(text)
+	if err != nil {
+		return nil, err
+	}
+	return p.Expr(a, rel, want, what)
 }
 
 // DML plans an INSERT, UPDATE or DELETE.
@@ -174,6 +227,8 @@ type StreamOptions struct {
 	Sink, NeedKey bool
 	// Ordered: the sink has one writer, to whom the changes of a row come in order.
 	Ordered bool
+	// Order are output columns that the key begins with: the rows of an index are kept in this order.
+	Order []plan.SortKey
 }
 
 // Stream plans a query that is kept up to date. ORDER BY without LIMIT has no meaning there and is
@@ -205,7 +260,7 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 		return nil, err
 	}
 	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism}
-	return physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key})
+	return physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order})
 }
 
 // clock lists the stable functions whose value changes as time passes.

@@ -22,21 +22,48 @@ type bounds struct {
 	eqPred, inPred, loPred, hiPred int
 }
 
+// keyColumn is a column of an arrangement's key as conditions on a relation may name it.
+type keyColumn struct {
+	is func(scalar.Expr) bool
+	t  types.Type
+}
+
+// keyOf gives the leading columns of its relation's key that s reads.
+func (b *builder) keyOf(s *logical.Scan) []keyColumn {
+	var keys []keyColumn
+	for _, k := range s.Rel.Key {
+		at := slices.Index(s.Ords, k.Col)
+		if at < 0 {
+			break
+		}
+		keys = append(keys, columnKey(s.Out[at], b.Meta.Type(s.Out[at])))
+	}
+	return keys
+}
+
+func columnKey(c logical.ColID, t types.Type) keyColumn {
+	return keyColumn{t: t, is: func(x scalar.Expr) bool {
+		y, ok := x.(*scalar.Column)
+		return ok && y.Index == c && y.T.Kind == t.Kind
+	}}
+}
+
 // access finds the part of s's arrangement that preds restrict the read to, and what conditions are
 // left.
 func (b *builder) access(s *logical.Scan, preds []scalar.Expr) (plan.Access, []scalar.Expr) {
 	if s.Rel.Kind != catalog.Table && s.Rel.Kind != catalog.MatView || len(s.Rel.Key) == 0 {
 		return plan.Access{}, preds
 	}
-	var acc plan.Access
-	used := map[int]bool{}
+	acc, used := accessBy(b.keyOf(s), len(s.Rel.Key), preds)
+	return acc, unused(preds, used)
+}
+
+// accessBy finds what preds say of the leading columns of a key that has n columns.
+func accessBy(keys []keyColumn, n int, preds []scalar.Expr) (acc plan.Access, used map[int]bool) {
+	used = map[int]bool{}
 	var eqs []bounds
-	for _, k := range s.Rel.Key {
-		at := slices.Index(s.Ords, k.Col)
-		if at < 0 {
-			break
-		}
-		bd := columnBounds(s.Out[at], b.Meta.Type(s.Out[at]), preds)
+	for _, k := range keys {
+		bd := columnBounds(k, preds)
 		if bd.eq == nil && bd.in == nil {
 			if bd.lo != nil || bd.hi != nil {
 				eqs = append(eqs, bd)
@@ -45,24 +72,21 @@ func (b *builder) access(s *logical.Scan, preds []scalar.Expr) (plan.Access, []s
 		}
 		eqs = append(eqs, bd)
 	}
-	complete := len(eqs) == len(s.Rel.Key)
-	points := 1
+	// A list, or a complete key: points. Other conditions behind the last of these remain.
+	exact, points, lists := 0, 1, false
 	for _, e := range eqs {
-		switch {
-		case e.eq != nil:
-		case e.in != nil:
-			points *= len(e.in)
-		default:
-			complete = false
-		}
-		if points > maxPoints {
-			complete = false
+		if e.eq == nil && (e.in == nil || points*len(e.in) > maxPoints) {
 			break
 		}
+		if e.eq == nil {
+			points *= len(e.in)
+			lists = true
+		}
+		exact++
 	}
-	if complete {
+	if exact > 0 && (lists || exact == n) {
 		acc.Points = [][]scalar.Expr{{}}
-		for _, e := range eqs {
+		for _, e := range eqs[:exact] {
 			if e.eq != nil {
 				for i := range acc.Points {
 					acc.Points[i] = append(slices.Clip(acc.Points[i]), e.eq)
@@ -79,7 +103,7 @@ func (b *builder) access(s *logical.Scan, preds []scalar.Expr) (plan.Access, []s
 			acc.Points = next
 			used[e.inPred] = true
 		}
-		return acc, unused(preds, used)
+		return acc, used
 	}
 	for _, e := range eqs {
 		if e.eq != nil {
@@ -99,7 +123,25 @@ func (b *builder) access(s *logical.Scan, preds []scalar.Expr) (plan.Access, []s
 		}
 		break
 	}
-	return acc, unused(preds, used)
+	return acc, used
+}
+
+// narrowness tells how little of an arrangement acc reads, by rough steps: there are no statistics.
+func narrowness(acc *plan.Access, n int) int {
+	switch {
+	case len(acc.Points) > 0 && len(acc.Points[0]) == n:
+		return 1000
+	case len(acc.Points) > 0:
+		return 20*len(acc.Points[0]) - 1
+	}
+	x := 20 * len(acc.Prefix)
+	if acc.Lo != nil {
+		x += 5
+	}
+	if acc.Hi != nil {
+		x += 5
+	}
+	return x
 }
 
 func unused(preds []scalar.Expr, used map[int]bool) []scalar.Expr {
@@ -112,16 +154,13 @@ func unused(preds []scalar.Expr, used map[int]bool) []scalar.Expr {
 	return rest
 }
 
-// columnBounds reads what preds say of column c of type t. Values have exactly t's kind and no columns.
-func columnBounds(c logical.ColID, t types.Type, preds []scalar.Expr) bounds {
+// columnBounds reads what preds say of a key column. Values have exactly its kind and no columns.
+func columnBounds(k keyColumn, preds []scalar.Expr) bounds {
 	var bd bounds
+	t, isCol := k.t, k.is
 	if t.Kind == types.Char {
 		// Blank padding: the key order is not that of the bytes.
 		return bd
-	}
-	isCol := func(x scalar.Expr) bool {
-		y, ok := x.(*scalar.Column)
-		return ok && y.Index == c && y.T.Kind == t.Kind
 	}
 	isVal := func(x scalar.Expr) bool {
 		return sameKind(x.Type(), t) && len(logical.ColsOf(x)) == 0 && !logical.Volatile(x)

@@ -70,7 +70,7 @@ func point(n plan.Node) *plan.Point {
 			n = x.In
 			continue
 		case *plan.Scan:
-			if len(x.Access.Points) != 1 {
+			if len(x.Access.Points) != 1 || len(x.Access.Points[0]) < len(x.Rel.Key) {
 				return nil
 			}
 			cols := make([]scalar.Expr, len(x.Cols))

@@ -22,6 +22,8 @@ type Config struct {
 	Registry *fn.Registry
 	// Parallelism is the number of actors of a parallel fragment; 0 for a batch plan.
 	Parallelism int
+	// Indexes lists the indexes of a relation that a batch plan may read; nil: none.
+	Indexes func(*catalog.Relation) []Index
 }
 
 type builder struct {
@@ -352,6 +354,12 @@ func (b *builder) scanWith(s *logical.Scan, preds []scalar.Expr) (built, []scala
 		return b.scan(s, nil), preds
 	}
 	acc, rest := b.access(s, preds)
+	if x := b.indexScan(s, preds, &acc); x != nil {
+		b.use(x.Rel)
+		in := b.scan(s, nil)
+		x.Props = *in.node.Properties()
+		return built{x, in.cols}, preds
+	}
 	return b.scan(s, &acc), rest
 }
 
@@ -504,7 +512,7 @@ func (b *builder) orderedScan(n plan.Node, want []plan.SortKey) *plan.Scan {
 			}
 			want, n = next, x.In
 		case *plan.Scan:
-			if x.Access.Points != nil || x.Rel.Kind == catalog.System {
+			if x.Access.Points != nil || x.Rel.Kind == catalog.System || x.Base != nil {
 				return nil
 			}
 			fixed := map[int]bool{}

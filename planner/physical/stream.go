@@ -17,6 +17,8 @@ type Terminal struct {
 	Ordered bool
 	// Key is the stream key; nil for a sink that needs none.
 	Key []logical.ColID
+	// Order are positions in the output that the order of the materialized rows begins with, before Key.
+	Order []plan.SortKey
 }
 
 // Stream makes the plan of a job: the columns out, then the key columns that are not among
@@ -56,9 +58,11 @@ func Stream(c Config, n logical.Node, out []logical.ColID, names []string, end T
 		}
 		root = s
 	} else {
-		m := &plan.Materialize{Props: *pr, In: x.node, InDist: key}
+		m := &plan.Materialize{Props: *pr, In: x.node, InDist: key, Key: slices.Clone(end.Order)}
 		for _, k := range key {
-			m.Key = append(m.Key, plan.SortKey{Col: k})
+			if !slices.ContainsFunc(end.Order, func(o plan.SortKey) bool { return o.Col == k }) {
+				m.Key = append(m.Key, plan.SortKey{Col: k})
+			}
 		}
 		root = m
 	}

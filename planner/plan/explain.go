@@ -366,6 +366,9 @@ func (w *explainer) describe(n Node) (string, []string) {
 				}
 				add("Keys: %s", strings.Join(ss, ", "))
 			}
+			if n.Base != nil {
+				return "Index Scan using " + n.Rel.Name + " on " + relName(n.Base), d
+			}
 			return "Key Scan on " + relName(n.Rel), d
 		case !a.Full():
 			var ss []string
@@ -387,6 +390,9 @@ func (w *explainer) describe(n Node) (string, []string) {
 				ss = append(ss, next+" "+op+" "+exprText(e.Val, &Props{}))
 			}
 			add("Range: %s", strings.Join(ss, " AND "))
+			if n.Base != nil {
+				return "Index Range Scan using " + n.Rel.Name + " on " + relName(n.Base), d
+			}
 			return "Range Scan on " + relName(n.Rel), d
 		}
 		return "Scan on " + relName(n.Rel), d

@@ -266,6 +266,10 @@ type (
 		Cols    []int
 		Access  Access
 		Ordered bool
+		// Base is set if Rel is an index: the relation that is read by it, and Cols in terms of its columns. Rows
+		// that do not meet the conditions behind Access may come too.
+		Base     *catalog.Relation
+		BaseCols []int
 	}
 	// Sort (batch plans) orders its input, stably.
 	Sort struct {
@@ -349,7 +353,7 @@ type SetFunc struct {
 // exactly the key column's type; if one is NULL there, it matches no row. The zero Access
 // is the whole relation.
 type Access struct {
-	// Points lists complete keys, in the order of Rel.Key. Equal ones count once.
+	// Points lists keys, or beginnings of keys, all of one length, in the order of Rel.Key. Equal ones count once.
 	Points [][]scalar.Expr
 	// Prefix fixes the first columns of the key, and Lo and Hi bound the next one (in terms
 	// of values, whatever the key's direction; rows with NULL there are excluded if either is set).

@@ -48,7 +48,7 @@ func checkContent(s *storage.Store, problem func(string)) string {
 			known[storage.TableID(id)] = true
 		}
 		switch r.Kind {
-		case catalog.Table, catalog.MatView:
+		case catalog.Table, catalog.MatView, catalog.Index:
 			relations++
 			rows += table.New(s, table.NewLocks(), r).Check(sn, problem)
 		}

@@ -236,7 +236,7 @@ func (i *Incarnation) redeploy(r *restart) (storage.Epoch, *progress, error) {
 // reset takes the rows of a relation back to the last checkpoint.
 func (i *Incarnation) reset(rel *catalog.Relation) {
 	switch rel.Kind {
-	case catalog.MatView:
+	case catalog.MatView, catalog.Index:
 		i.Store.Arrangement(storage.TableID(rel.Rows())).Reset()
 	case catalog.Table:
 		if t := i.Table(rel.ID); t != nil {
@@ -258,7 +258,7 @@ func (i *Incarnation) jobAgain(cat *catalog.Catalog, rel *catalog.Relation, l le
 		return i.connectorTableJob(t, i.stateIDs(rel))
 	case catalog.Source:
 		return i.sourceJob(rel, i.stateIDs(rel))
-	case catalog.MatView, catalog.Sink:
+	case catalog.MatView, catalog.Index, catalog.Sink:
 		return i.queryJob(cat, rel, i.stateIDs(rel), l)
 	}
 	return nil, nil
@@ -558,7 +558,7 @@ func (i *Incarnation) markStale(cat *catalog.Catalog, running map[catalog.ID]boo
 			m = m || moves[d]
 		}
 		moves[r.ID] = m
-		if !m || running[r.ID] || i.stale[r.ID] != "" || r.Kind != catalog.MatView && r.Kind != catalog.Sink {
+		if !m || running[r.ID] || i.stale[r.ID] != "" || r.Kind != catalog.MatView && r.Kind != catalog.Index && r.Kind != catalog.Sink {
 			continue
 		}
 		why := fmt.Sprint(i.e.Stalled(cat, r.ID))

@@ -276,7 +276,7 @@ func (i *Incarnation) storedJob(cat *catalog.Catalog, r *catalog.Relation) (*flo
 		if i.needed(cat, r.ID) {
 			return i.sourceJob(r, i.stateIDs(r))
 		}
-	case catalog.MatView, catalog.Sink:
+	case catalog.MatView, catalog.Index, catalog.Sink:
 		return i.queryJob(cat, r, i.stateIDs(r), leaves{})
 	}
 	return nil, nil

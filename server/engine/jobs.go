@@ -227,7 +227,7 @@ func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids 
 	l.i = i
 	b := &build.Stream{Leaves: &l, MaxRecursion: i.e.cfg.MaxRecursion}
 	switch r.Kind {
-	case catalog.MatView:
+	case catalog.MatView, catalog.Index:
 		arr := i.Store.Arrangement(storage.TableID(r.Rows()))
 		b.Writer = func(n int) op.Arrangement { return arr.Writer(n) }
 		b.Prepare = func(actors int) { arr.SetWriters(actors) }

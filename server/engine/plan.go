@@ -36,5 +36,14 @@ func (i *Incarnation) PlanStream(cat *catalog.Catalog, r *catalog.Relation) (*pl
 	// What counts and forgets does not care; to all others the changes of a row must come in order.
 	o.Ordered = o.Sink && !slices.Contains(r.Options, catalog.Option{Name: "connector", Value: "blackhole"})
 	o.NeedKey = o.Ordered
+	if r.Index != nil {
+		for _, c := range r.Index.Columns {
+			at := slices.IndexFunc(b.Columns, func(o planner.OutColumn) bool { return o.Name == c.Column })
+			if at < 0 {
+				return nil, fmt.Errorf("index %s: there is no column %s", r.Name, c.Column)
+			}
+			o.Order = append(o.Order, plan.SortKey{Col: at, Desc: c.Desc, NullsFirst: c.NullsFirst})
+		}
+	}
 	return p.Stream(b, o)
 }

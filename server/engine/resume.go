@@ -34,7 +34,7 @@ func (i *Incarnation) Resume(ctx context.Context, rel *catalog.Relation) error {
 		switch r.Kind {
 		case catalog.Source, catalog.Table:
 			readers = append(readers, r)
-		case catalog.MatView, catalog.Sink:
+		case catalog.MatView, catalog.Index, catalog.Sink:
 			fill = append(fill, r)
 		}
 	}
@@ -180,7 +180,7 @@ func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *cat
 	for k, r := range rels {
 		c := *r
 		c.Stale, c.StateTables = "", nil
-		if c.Kind == catalog.MatView {
+		if c.Kind == catalog.MatView || c.Kind == catalog.Index {
 			c.RowsID = uint32(i.allocID())
 		}
 		states[k] = i.newStateIDs(&c)

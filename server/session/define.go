@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -75,8 +76,7 @@ func (d *definer) run(ctx context.Context) (string, error) {
 	case *ast.Comment:
 		return "COMMENT", d.comment(st)
 	case *ast.CreateIndex:
-		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "CREATE INDEX is not supported yet").
-			WithHint("A PRIMARY KEY or UNIQUE constraint of CREATE TABLE makes an index.")
+		return "CREATE INDEX", d.createIndex(ctx, st)
 	}
 	return "", sqlerr.Newf(sqlerr.FeatureNotSupported, "%s is not supported yet", statementName(d.e.p.ast))
 }
@@ -393,7 +393,7 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 		}
 		all[r.ID] = r
 		for _, dep := range d.cat.Dependents(r.ID) {
-			if named[dep.ID] == nil && all[dep.ID] == nil {
+			if named[dep.ID] == nil && all[dep.ID] == nil && dep.Kind != catalog.Index {
 				details = append(details, fmt.Sprintf("%s %s depends on %s %s",
 					kindWord(dep.Kind), d.displayName(dep), kindWord(r.Kind), d.displayName(r)))
 			}
@@ -511,7 +511,18 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	default:
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "this form of ALTER %s is not supported yet", st.Kind)
 	}
-	return d.t.inc.Change(func(cat *catalog.Catalog) { cat.Put(&c) })
+	return d.t.inc.Change(func(cat *catalog.Catalog) {
+		cat.Put(&c)
+		if c.Name == r.Name && c.Schema == r.Schema && c.Owner == r.Owner {
+			return
+		}
+		// What belongs to it goes with it.
+		for _, x := range cat.Indexes(r.ID) {
+			y := *x
+			y.Schema, y.Owner, y.Query = c.Schema, c.Owner, indexQuery(&c, x.Index, x.Index.Expressions())
+			cat.Put(&y)
+		}
+	})
 }
 
 // failoverOption takes the option failover out of os and sets it in r.
@@ -546,7 +557,8 @@ func (d *definer) ownsSomething(role string) bool {
 
 // noTextDependents refuses to rename what queries of other objects name.
 func (d *definer) noTextDependents(r *catalog.Relation) error {
-	if deps := d.cat.Dependents(r.ID); len(deps) > 0 {
+	deps := slices.DeleteFunc(d.cat.Dependents(r.ID), func(x *catalog.Relation) bool { return x.Kind == catalog.Index })
+	if len(deps) > 0 {
 		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot rename %s %q because %s %q reads it, which is not supported yet",
 			kindWord(r.Kind), r.Name, kindWord(deps[0].Kind), deps[0].Name)
 	}

@@ -1,10 +1,17 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/tidwall/btree"
 
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/batch"
+	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/types"
 )
 
 // own gives what the transaction itself changed in a table, as far as the reader sees it; nil if nothing.
@@ -25,6 +32,65 @@ func (r *reader) changed(rel *catalog.Relation) *btree.Map[string, table.Row] {
 		return nil
 	}
 	return r.t.writes.Rows(t)
+}
+
+// indexUnderOwn reads an index under what the transaction itself has changed in the table. The index does
+// not know that: its rows that the transaction changed are left out, and all rows that it wrote
+// come instead, whatever their place in the index; the plan tests all conditions on them.
+func (r *reader) indexUnderOwn(n *plan.Scan, ranges []keyRange, own *btree.Map[string, table.Row]) batch.Leaf {
+	return batch.LeafFunc(func(ctx *exec.Context, out func(*vec.Chunk) error) error {
+		// The rows of the index with the columns that are read, and then the table's key.
+		cols, key := slices.Clone(n.Cols), make([]vec.SortKey, len(n.Base.Key))
+		for i, k := range n.Base.Key {
+			key[i] = vec.SortKey{Col: len(cols), Desc: k.Desc, NullsFirst: k.NullsFirst}
+			cols = append(cols, n.Rel.ColumnIndex(n.Base.Columns[k.Col].Name))
+		}
+		read := make([]int, len(n.Cols))
+		for i := range read {
+			read[i] = i
+		}
+		var buf []byte
+		sc := newScanner(n.Rel, cols, ctx.ChunkSize, func(c *vec.Chunk) error {
+			kept := vec.NewChunk(columnTypesOf(c), c.Len())
+			for i := range c.Len() {
+				buf = vec.EncodeKey(buf[:0], c.Cols, i, key)
+				if _, changed := own.Get(string(buf)); !changed {
+					kept.AppendRange(c, i, i+1)
+				}
+			}
+			var v vec.Chunk
+			v.View(kept, read)
+			return out(&v)
+		})
+		for _, g := range ranges {
+			if err := r.scanRange(ctx, n, g, sc); err != nil {
+				return err
+			}
+		}
+		if err := sc.flush(); err != nil {
+			return err
+		}
+		mine := newScanner(n.Base, n.BaseCols, ctx.ChunkSize, out)
+		var err error
+		own.Scan(func(_ string, row table.Row) bool {
+			if row.New != nil {
+				err = mine.add(row.New, -1)
+			}
+			return err == nil
+		})
+		if err != nil {
+			return err
+		}
+		return mine.flush()
+	})
+}
+
+func columnTypesOf(c *vec.Chunk) []types.Type {
+	ts := make([]types.Type, len(c.Cols))
+	for i, v := range c.Cols {
+		ts[i] = v.Type
+	}
+	return ts
 }
 
 // ownCursor walks over the transaction's own rows in key order beside a scan of the snapshot.

@@ -208,6 +208,11 @@ func (r *reader) Scan(n *plan.Scan) (batch.Leaf, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n.Base != nil {
+		if own := r.own(n.Base); own != nil {
+			return r.indexUnderOwn(n, ranges, own), nil
+		}
+	}
 	return batch.LeafFunc(func(ctx *exec.Context, out func(*vec.Chunk) error) error {
 		sc := newScanner(n.Rel, n.Cols, ctx.ChunkSize, out)
 		for _, g := range ranges {
@@ -242,10 +247,15 @@ func (r *reader) ranges(n *plan.Scan) ([]keyRange, error) {
 			if err != nil {
 				return nil, err
 			}
-			if ok && !seen[string(k)] {
-				seen[string(k)] = true
-				out = append(out, keyRange{lo: k, point: true, notNull: -1})
+			if !ok || seen[string(k)] {
+				continue
 			}
+			seen[string(k)] = true
+			if len(p) < len(key) {
+				out = append(out, keyRange{lo: k, hi: storage.PrefixEnd(k), notNull: -1})
+				continue
+			}
+			out = append(out, keyRange{lo: k, point: true, notNull: -1})
 		}
 		return out, nil
 	}

@@ -166,7 +166,7 @@ func (p *prepared) plan(t *tx) error {
 	cat := t.inc.Catalog()
 	path := s.vars.searchPath(s.user)
 	zone := s.vars.get("timezone")
-	if p.bound != nil && p.version == cat.Version && slices.Equal(p.path, path) && p.zone == zone {
+	if p.bound != nil && p.version == cat.Version && slices.Equal(p.path, path) && p.zone == zone && !p.lostIndex(t) {
 		return nil
 	}
 	pl := s.planner(cat, path)
@@ -197,6 +197,17 @@ func (p *prepared) plan(t *tx) error {
 	return nil
 }
 
+// lostIndex tells whether the plan reads an index that has stalled since.
+func (p *prepared) lostIndex(t *tx) bool {
+	q := p.batch
+	if p.dml != nil {
+		q = p.dml.Query
+	}
+	return q != nil && slices.ContainsFunc(q.Relations, func(r *catalog.Relation) bool {
+		return r.Kind == catalog.Index && t.inc.StalledError(r) != nil
+	})
+}
+
 // planner makes a planner for the present catalog and search path.
 func (s *session) planner(cat *catalog.Catalog, path []string) *planner.Planner {
 	env := &exec.Env{Location: s.zone(), User: s.user, Database: Database}
@@ -206,6 +217,9 @@ func (s *session) planner(cat *catalog.Catalog, path []string) *planner.Planner 
 	return planner.New(planner.Config{
 		Catalog: syscat.WithSystem(cat), SearchPath: path, Registry: s.b.Registry,
 		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: s.typeEnv(),
+		Usable: func(ix *catalog.Relation) bool {
+			return s.tx == nil || s.tx.inc == nil || s.tx.inc.StalledError(ix) == nil
+		},
 		Eval: func(e scalar.Expr) (types.Datum, error) { return expr.FoldConst(e, env) },
 	})
 }

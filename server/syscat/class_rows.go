@@ -2,7 +2,9 @@ package syscat
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
@@ -156,7 +158,7 @@ func attrdefRows(c *content) {
 
 func indexRows(c *content) {
 	c.columns("indexrelid", "indrelid", "indnatts", "indnkeyatts", "indisunique", "indisprimary", "indimmediate",
-		"indisvalid", "indisready", "indislive", "indkey", "indcollation", "indclass", "indoption")
+		"indisvalid", "indisready", "indislive", "indkey", "indcollation", "indclass", "indoption", "indexprs", "indpred")
 	for _, x := range c.env.objects().list {
 		if x.index == nil {
 			continue
@@ -164,8 +166,8 @@ func indexRows(c *content) {
 		ix := x.index
 		var colls, classes []uint32
 		var opts []int
-		for i, k := range ix.key {
-			t := x.rel.Columns[k-1].Type
+		for i := range ix.key {
+			t := x.cols[i].Type
 			colls = append(colls, uint32(collationOf(t)))
 			classes = append(classes, uint32(opclassOf(t)))
 			o := 0
@@ -177,8 +179,10 @@ func indexRows(c *content) {
 			}
 			opts = append(opts, o)
 		}
-		c.add(x.oid, x.rel.ID, len(ix.key), len(ix.key), ix.unique, ix.primary, true,
-			true, true, true, ix.key, colls, classes, opts)
+		exprs := strings.Join(slices.DeleteFunc(slices.Clone(ix.exprs), func(s string) bool { return s == "" }), ", ")
+		nums := append(slices.Clone(ix.key), ix.include...)
+		c.add(x.oid, x.rel.ID, len(nums), len(ix.key), ix.unique, ix.primary, true,
+			true, true, true, nums, colls, classes, opts, orNull(exprs), orNull(ix.where))
 	}
 }
 

@@ -275,10 +275,10 @@ func shop() *catalog.Catalog {
 		{
 			ID: 16395, Name: "orders_status_created_idx", Kind: catalog.Index, Parent: 16390,
 			Columns: []catalog.Column{
-				col("status", typ("text"), false, ""), col("created_at", typ("timestamptz"), true, ""),
-				{Name: "id", Type: typ("int8"), NotNull: true, Hidden: true},
+				col("id", typ("int8"), true, ""), col("status", typ("text"), false, ""), col("created_at", typ("timestamptz"), true, ""),
 			},
-			Key: []catalog.SortColumn{{Col: 0}, {Col: 1, Desc: true, NullsFirst: true}, {Col: 2}},
+			Index: &catalog.IndexDef{Columns: []catalog.IndexColumn{{Column: "status"}, {Column: "created_at", Desc: true, NullsFirst: true}}},
+			Key:   []catalog.SortColumn{{Col: 1}, {Col: 2, Desc: true, NullsFirst: true}, {Col: 0}},
 		},
 		{
 			ID: 16400, Name: "order_summary", Kind: catalog.View,

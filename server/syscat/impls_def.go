@@ -154,7 +154,12 @@ func (e *Env) indexDefinition(x *object, col int, pretty bool) string {
 	}
 	var items []string
 	for i, k := range x.index.key {
-		s := quoteIdent(x.rel.Columns[k-1].Name)
+		s := ""
+		if k > 0 {
+			s = quoteIdent(x.rel.Columns[k-1].Name)
+		} else {
+			s = x.index.exprs[i]
+		}
 		if col != 0 {
 			if i+1 == col {
 				return s
@@ -171,6 +176,9 @@ func (e *Env) indexDefinition(x *object, col int, pretty bool) string {
 		}
 		items = append(items, s)
 	}
+	if n := col - len(x.index.key); n > 0 && n <= len(x.index.include) {
+		return quoteIdent(x.rel.Columns[x.index.include[n-1]-1].Name)
+	}
 	if col != 0 {
 		return ""
 	}
@@ -182,7 +190,24 @@ func (e *Env) indexDefinition(x *object, col int, pretty bool) string {
 	if t := e.object(x.rel.ID); pretty && t != nil {
 		table = e.qualified(t)
 	}
-	return "CREATE " + unique + "INDEX " + quoteIdent(x.name) + " ON " + table + " USING btree (" + strings.Join(items, ", ") + ")"
+	return "CREATE " + unique + "INDEX " + quoteIdent(x.name) + " ON " + table + " USING btree (" + strings.Join(items, ", ") + ")" +
+		indexTail(x)
+}
+
+// indexTail is what follows the columns in CREATE INDEX.
+func indexTail(x *object) string {
+	tail := ""
+	if len(x.index.include) > 0 {
+		var names []string
+		for _, n := range x.index.include {
+			names = append(names, quoteIdent(x.rel.Columns[n-1].Name))
+		}
+		tail = " INCLUDE (" + strings.Join(names, ", ") + ")"
+	}
+	if x.index.where != "" {
+		tail += " WHERE (" + strings.TrimSpace(x.index.where) + ")"
+	}
+	return tail
 }
 
 // constraintDefinition is a constraint as it stands in CREATE TABLE.

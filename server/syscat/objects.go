@@ -41,7 +41,10 @@ type attribute struct {
 
 // index is an entry of pg_index.
 type index struct {
-	key             []int // numbers of the table's columns
+	key             []int    // numbers of the table's columns, 0 for expressions
+	exprs           []string // their texts, "" for columns
+	include         []int
+	where           string
 	desc            []bool
 	nullsFirst      []bool
 	unique, primary bool
@@ -174,6 +177,7 @@ func (o *objects) constraintsOf(x *object) {
 		for i, c := range u.Columns {
 			n.cols = append(n.cols, c+1)
 			ix.index.key = append(ix.index.key, c+1)
+			ix.index.exprs = append(ix.index.exprs, "")
 			ix.index.desc = append(ix.index.desc, false)
 			ix.index.nullsFirst = append(ix.index.nullsFirst, false)
 			col := x.rel.Columns[c]
@@ -196,17 +200,34 @@ func (o *objects) secondary(cat *catalog.Catalog, x *object) {
 	if parent == nil {
 		return
 	}
-	x.index = &index{}
-	for _, k := range x.rel.Key {
-		c := x.rel.Columns[k.Col]
-		if c.Hidden {
-			continue
+	def := x.rel.Index
+	x.index = &index{where: def.Where}
+	x.cols = nil
+	for i, c := range def.Columns {
+		num := 0
+		if c.Expr == "" {
+			num = parent.ColumnIndex(c.Column) + 1
 		}
-		x.index.key = append(x.index.key, parent.ColumnIndex(c.Name)+1)
-		x.index.desc = append(x.index.desc, k.Desc)
-		x.index.nullsFirst = append(x.index.nullsFirst, k.NullsFirst)
+		x.index.key = append(x.index.key, num)
+		x.index.exprs = append(x.index.exprs, c.Expr)
+		x.index.desc = append(x.index.desc, c.Desc)
+		x.index.nullsFirst = append(x.index.nullsFirst, c.NullsFirst)
+		x.cols = append(x.cols, indexAttribute(x.rel, c.Column, i+1))
+	}
+	for _, name := range def.Include {
+		x.index.include = append(x.index.include, parent.ColumnIndex(name)+1)
+		x.cols = append(x.cols, indexAttribute(x.rel, name, len(x.cols)+1))
 	}
 	x.rel = parent
+}
+
+// indexAttribute is the entry of an index's column in pg_attribute.
+func indexAttribute(ix *catalog.Relation, column string, num int) attribute {
+	a := attribute{num: num, Column: catalog.Column{Name: column}}
+	if i := ix.ColumnIndex(column); i >= 0 {
+		a.Type = ix.Columns[i].Type
+	}
+	return a
 }
 
 // sequencesOf derives the sequences of serial and identity columns.

@@ -98,7 +98,7 @@ func jobRows(c *content) {
 	}
 	for _, r := range c.cat.Sorted() {
 		switch {
-		case r.Kind == catalog.MatView, r.Kind == catalog.Sink, r.Kind == catalog.Table && r.HasConnector():
+		case r.Kind == catalog.MatView, r.Kind == catalog.Index, r.Kind == catalog.Sink, r.Kind == catalog.Table && r.HasConnector():
 			add(r, jobs[r.ID])
 		}
 	}

@@ -147,6 +147,7 @@ type (
 		Concurrently bool
 		IfNotExists  bool
 		Columns      []OrderItem
+		Texts        []string // the text of each expression of Columns
 		Include      []string
 		Where        Expr
 		WhereText    string

@@ -70,6 +70,33 @@ type Unique struct {
 	Primary bool
 }
 
+// IndexColumn is a column of an index: one of the indexed relation by its name, or an expression over
+// its columns, which is the index's column Column.
+type IndexColumn struct {
+	Column     string
+	Expr       string `json:",omitempty"` // SQL text
+	Desc       bool   `json:",omitempty"`
+	NullsFirst bool   `json:",omitempty"`
+}
+
+// IndexDef is what CREATE INDEX said.
+type IndexDef struct {
+	Columns []IndexColumn
+	Include []string `json:",omitempty"`
+	Where   string   `json:",omitempty"` // SQL text
+}
+
+// Expressions lists the columns that are expressions.
+func (d *IndexDef) Expressions() []IndexColumn {
+	var es []IndexColumn
+	for _, c := range d.Columns {
+		if c.Expr != "" {
+			es = append(es, c)
+		}
+	}
+	return es
+}
+
 // Relation is a table, source, view, materialized view, sink, index or system relation.
 type Relation struct {
 	ID      ID
@@ -101,8 +128,11 @@ type Relation struct {
 	Splits int `json:",omitempty"`
 	// DependsOn lists the relations that this one reads.
 	DependsOn []ID `json:",omitempty"`
-	// Parent is the indexed relation of an index.
-	Parent ID `json:",omitempty"`
+	// Parent is the indexed relation of an index, Index what it indexes. An index has the rows of its parent
+	// that meet its condition, with the parent's columns by name and then one for each expression, under a Key
+	// that begins with the indexed columns.
+	Parent ID        `json:",omitempty"`
+	Index  *IndexDef `json:",omitempty"`
 	// StateTables maps the name of each operator state ("fragment/operator/table") to its table id.
 	StateTables map[string]uint32 `json:",omitempty"`
 	Comment     string            `json:",omitempty"`
@@ -155,6 +185,8 @@ type Reader interface {
 	RelationByID(id ID) *Relation
 	// HasSchema tells whether a schema exists.
 	HasSchema(name string) bool
+	// Indexes lists the indexes of a relation, by id.
+	Indexes(id ID) []*Relation
 	// RelationNames lists the names of all relations of a schema, sorted (for hints).
 	RelationNames(schema string) []string
 }
@@ -167,6 +199,7 @@ type Catalog struct {
 	Schemas   map[string]Schema
 	Relations map[ID]*Relation
 	byName    map[[2]string]*Relation
+	indexes   map[ID][]*Relation
 }
 
 // Schema is a namespace.
@@ -193,6 +226,20 @@ func (c *Catalog) Index() {
 	for _, r := range c.Relations {
 		c.byName[[2]string{r.Schema, r.Name}] = r
 	}
+	c.listIndexes()
+}
+
+// listIndexes rebuilds indexes; the map is shared with no other Catalog.
+func (c *Catalog) listIndexes() {
+	c.indexes = map[ID][]*Relation{}
+	for _, r := range c.Relations {
+		if r.Kind == Index {
+			c.indexes[r.Parent] = append(c.indexes[r.Parent], r)
+		}
+	}
+	for _, rs := range c.indexes {
+		sort.Slice(rs, func(i, j int) bool { return rs[i].ID < rs[j].ID })
+	}
 }
 
 // Clone gives a copy that may be changed: maps are copied, relations shared (replace, never edit).
@@ -218,6 +265,9 @@ func (c *Catalog) Put(r *Relation) {
 	}
 	c.Relations[r.ID] = r
 	c.byName[[2]string{r.Schema, r.Name}] = r
+	if r.Kind == Index {
+		c.listIndexes()
+	}
 }
 
 // Remove deletes a relation.
@@ -225,6 +275,9 @@ func (c *Catalog) Remove(id ID) {
 	if old := c.Relations[id]; old != nil {
 		delete(c.byName, [2]string{old.Schema, old.Name})
 		delete(c.Relations, id)
+		if old.Kind == Index {
+			c.listIndexes()
+		}
 	}
 }
 
@@ -236,6 +289,9 @@ func (c *Catalog) RelationByID(id ID) *Relation { return c.Relations[id] }
 
 // HasSchema tells whether a schema exists.
 func (c *Catalog) HasSchema(name string) bool { _, ok := c.Schemas[name]; return ok }
+
+// Indexes lists the indexes of a relation, by id.
+func (c *Catalog) Indexes(id ID) []*Relation { return c.indexes[id] }
 
 // RelationNames lists the names of all relations of a schema, sorted.
 func (c *Catalog) RelationNames(schema string) []string {

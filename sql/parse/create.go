@@ -398,7 +398,7 @@ func (p *parser) createIndex(pos int) ast.Statement {
 	}
 	p.expectSelf("(")
 	for p.err == nil {
-		item, f, collation := p.indexElem()
+		item, f, collation, text := p.indexElem()
 		if p.err != nil {
 			break
 		}
@@ -407,6 +407,7 @@ func (p *parser) createIndex(pos int) ast.Statement {
 			item.Expr = &ast.Collate{P: ast.P{Pos: collation.Pos}, X: item.Expr, Collation: *collation}
 		}
 		c.Columns = append(c.Columns, item)
+		c.Texts = append(c.Texts, strings.TrimSpace(text))
 		if !p.acceptSelf(",") {
 			break
 		}

@@ -209,7 +209,7 @@ func (p *parser) onConflict(a *auxCell) []frag {
 	case p.isSelf("("):
 		p.next()
 		for p.err == nil {
-			_, f, _ := p.indexElem()
+			_, f, _, _ := p.indexElem()
 			ops = append(ops, f)
 			if !p.acceptSelf(",") {
 				break
@@ -243,7 +243,7 @@ func (p *parser) onConflict(a *auxCell) []frag {
 }
 
 // indexElem reads one element of an index: a column, a call or (expression), with what follows.
-func (p *parser) indexElem() (item ast.OrderItem, f frag, collation *ast.Name) {
+func (p *parser) indexElem() (item ast.OrderItem, f frag, collation *ast.Name, text string) {
 	item.Pos = p.pos()
 	switch t := p.tok(); {
 	case isSelf(t, "("):
@@ -256,6 +256,7 @@ func (p *parser) indexElem() (item ast.OrderItem, f frag, collation *ast.Name) {
 	default:
 		f = p.funcExpr()
 	}
+	text = p.textFrom(item.Pos)
 	if p.acceptWord("collate") {
 		n := p.qualifiedName()
 		collation = &n
@@ -278,7 +279,7 @@ func (p *parser) indexElem() (item ast.OrderItem, f frag, collation *ast.Name) {
 	} else if p.acceptWords("nulls", "last") {
 		item.Nulls = ast.NullsLast
 	}
-	return item, f, collation
+	return item, f, collation, text
 }
 
 // setClauses reads the assignments of SET and gives them without their values, and these.
