@@ -285,6 +285,18 @@ func deterministic(n logical.Node) error {
 	return sqlerr.New(sqlerr.FeatureNotSupported, bad.Pos, "the function %s() in a materialized view or sink is not supported yet", bad.Fn.Name)
 }
 
+// Mutable gives a call in e whose value may change while its arguments stay the same, nil if there is none.
+func Mutable(e scalar.Expr) *scalar.Call {
+	var bad *scalar.Call
+	logical.WalkExpr(e, func(x scalar.Expr) bool {
+		if c, ok := x.(*scalar.Call); ok && bad == nil && c.Fn.Volatility != fn.Immutable {
+			bad = c
+		}
+		return bad == nil
+	})
+	return bad
+}
+
 // Expr binds a stand-alone expression over the columns of rel (nil: none), cast to want unless that is
 // of kind Unknown. A scalar.Column's Index is the column's ordinal. what names the place as Postgres does in
 // "aggregate functions are not allowed in ...": "DEFAULT expressions", "check constraints",

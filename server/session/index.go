@@ -7,10 +7,8 @@ import (
 	"strings"
 
 	"github.com/weirdb/weir/planner"
-	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
-	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
@@ -149,13 +147,7 @@ func ordered(t types.Type) bool { return t.Kind != types.Record }
 
 // immutable refuses functions whose value may change while the rows stay the same.
 func immutable(e scalar.Expr, what string) error {
-	var bad *scalar.Call
-	logical.WalkExpr(e, func(x scalar.Expr) bool {
-		if c, ok := x.(*scalar.Call); ok && bad == nil && c.Fn.Volatility != fn.Immutable {
-			bad = c
-		}
-		return bad == nil
-	})
+	bad := planner.Mutable(e)
 	if bad == nil {
 		return nil
 	}
