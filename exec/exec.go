@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/weirdb/weir/exec/vec"
@@ -19,10 +20,23 @@ import (
 // every change of epoch e+1 (or later: epochs may have gaps).
 type Barrier struct {
 	Epoch storage.Epoch
+	// Time is the epoch's time, as a timestamptz value (microseconds since 2000-01-01 00:00 UTC). It is assigned when
+	// the barrier is injected, and never below that of an earlier epoch, also across restarts. It is the only clock
+	// that an operator may look at.
+	Time int64
 	// Checkpoint asks operators to hand their dirty state to their state tables.
 	Checkpoint bool
 	// Mutation changes the graph at this barrier; only package flow looks at it. Nil as a rule.
 	Mutation any
+}
+
+// Second is the time to which an epoch's time is cut for users: what now() is in a view.
+func (b Barrier) Second() int64 {
+	r := b.Time % 1_000_000
+	if r < 0 {
+		r += 1_000_000
+	}
+	return b.Time - r
 }
 
 // Watermark promises that no later row has a value below Value in column Col (PhysInt).
@@ -67,6 +81,8 @@ type StateTable interface {
 	Empty() bool
 	Get(key []byte) (val []byte, ok bool, err error)
 	Scan(prefix []byte, fn func(key, val []byte) error) error
+	// ScanRange is Scan for the keys in [lo, hi); a nil hi is no bound.
+	ScanRange(lo, hi []byte, fn func(key, val []byte) error) error
 	Put(key, val []byte)
 	// Append is Put, and cheaper, for a key that was neither put nor deleted since the last checkpoint.
 	Append(key, val []byte)
@@ -91,7 +107,15 @@ type Context struct {
 	Memory *Memory
 	// Env is what expressions may depend on.
 	Env *Env
+	// Due says from which time on the operator has something to do even if nothing comes in, as Barrier.Time: when
+	// that has come, there is a barrier, and a read that must be fresh waits for it. NeverDue: not until something
+	// comes. It holds until the next call. An operator whose output depends on time must call it in Open, with any
+	// value, and at each barrier after which the time is another one. Nil: nobody cares (batch).
+	Due func(at int64)
 }
+
+// NeverDue is later than any time.
+const NeverDue = math.MaxInt64
 
 // Env is the session's or the job's environment of an expression.
 type Env struct {

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"fmt"
+
 	"github.com/weirdb/weir/planner/bind"
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/planner/physical"
@@ -229,6 +231,8 @@ type StreamOptions struct {
 	Ordered bool
 	// Order are output columns that the key begins with: the rows of an index are kept in this order.
 	Order []plan.SortKey
+	// Zoned: the job's local time is that of a zone whose clock is changed.
+	Zoned bool
 }
 
 // Stream plans a query that is kept up to date. ORDER BY without LIMIT has no meaning there and is
@@ -246,6 +250,12 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	env := p.env(m, false)
 	// Keys are chosen before columns are pruned.
 	n = rule.Optimize(env, n)
+	env.Zoned = o.Zoned
+	n, joined, bad, where := rule.NowJoin(env, n)
+	if bad != nil {
+		return nil, sqlerr.New(sqlerr.FeatureNotSupported, bad.Position(), "%s %s in a materialized view or sink is not supported yet", clockName(bad), where).
+			WithHint("Compare a column with it in WHERE or HAVING, as in ts > now() - interval '1 hour'.")
+	}
 	var key []logical.ColID
 	if o.Sink && !o.NeedKey {
 		n = prop.TopNKeys(m, n)
@@ -259,14 +269,22 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	if err := deterministic(n); err != nil {
 		return nil, err
 	}
-	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism}
-	return physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order})
+	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned}
+	s, err := physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order})
+	if err == nil && joined != nil {
+		s.Notices = append(s.Notices, fmt.Sprintf("the rows are computed again every second, because %s is used other than in conditions such as ts > now() - interval '1 hour'", clockName(joined)))
+	}
+	return s, err
 }
 
-// clock lists the stable functions whose value changes as time passes.
-var clock = map[string]bool{
-	"now": true, "transaction_timestamp": true, "statement_timestamp": true, "current_timestamp": true,
-	"current_date": true, "current_time": true, "localtime": true, "localtimestamp": true,
+// clockName is how a function of the time is written.
+func clockName(x scalar.Expr) string {
+	switch name := x.(*scalar.Call).Fn.Name; name {
+	case "now", "transaction_timestamp", "statement_timestamp", "age":
+		return name + "()"
+	default:
+		return name
+	}
 }
 
 // deterministic refuses functions whose value is not determined by the input: what a job computes must
@@ -274,7 +292,7 @@ var clock = map[string]bool{
 func deterministic(n logical.Node) error {
 	var bad *scalar.Call
 	logical.WalkPlanExprs(n, func(x scalar.Expr) bool {
-		if c, ok := x.(*scalar.Call); ok && bad == nil && (c.Fn.Volatility == fn.Volatile || c.Fn.Catalog || clock[c.Fn.Name]) {
+		if c, ok := x.(*scalar.Call); ok && bad == nil && (c.Fn.Volatility == fn.Volatile || c.Fn.Catalog) {
 			bad = c
 		}
 		return bad == nil

@@ -35,6 +35,8 @@ type actor struct {
 	chain *chain
 	// tables are the state tables that the operators have opened.
 	tables []*storage.StateTable
+	// dues are when the operators are due that depend on time.
+	dues []*due
 	// passed is the newest epoch whose barrier the actor has passed.
 	passed atomic.Uint64
 	// from is the epoch of its first barrier, 0 before that is injected.
@@ -64,6 +66,9 @@ func (a *actor) run() {
 			a.chain.close()
 		}
 		a.gate.close()
+		for _, d := range a.dues {
+			d.forget()
+		}
 		a.rt.ended(a)
 		a.job.running.Done()
 	}()
@@ -206,5 +211,18 @@ func (a *actor) context(op string) *exec.Context {
 		MemoryBudget: a.rt.cfg.MemoryBudget,
 		Memory:       a.rt.cfg.Memory,
 		Env:          a.job.job.Env,
+		Due:          a.due(),
+	}
+}
+
+// due gives an operator's way of saying when it is due.
+func (a *actor) due() func(at int64) {
+	var d *due
+	return func(at int64) {
+		if d == nil {
+			d = a.rt.time.register()
+			a.dues = append(a.dues, d)
+		}
+		d.set(at)
 	}
 }

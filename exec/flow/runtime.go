@@ -142,6 +142,8 @@ type Config struct {
 	Memory     *exec.Memory
 	Checkpoint checkpoint.Config
 	Clock      checkpoint.Clock
+	// Time is where epochs get their times from; nil: the machine's clock.
+	Time TimeSource
 	// History remembers what became of checkpoints; nil: one of this runtime's own.
 	History *History
 	// LogPos is the position in the log that the restored checkpoint covers.
@@ -205,10 +207,13 @@ type Runtime struct {
 	onWay []injection
 
 	pressure pressure
+	time     timekeeper
 
 	// aligned is what the gates had to do for their barriers.
 	aligned alignments
 
+	// startErr is why the runtime cannot work; it fails as soon as it is started.
+	startErr error
 	failOnce sync.Once
 	stopped  atomic.Bool
 }
@@ -226,6 +231,7 @@ func (m *Mutation) without() bool {
 type epochLog struct {
 	epoch storage.Epoch
 	pos   storage.LogPos
+	time  int64
 }
 
 // deployed is a job with its actors.
@@ -283,6 +289,9 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	r.pressure.memory, r.pressure.store = cfg.Memory, cfg.Store
 	r.worker = newWorker(r)
 	r.ctx, r.cancel = context.WithCancel(ctx)
+	if err := r.time.init(cfg.Time, cfg.Store); err != nil {
+		r.startErr = err
+	}
 	return r
 }
 
@@ -317,6 +326,10 @@ func (r *Runtime) Start(ev checkpoint.Events) {
 	r.drv.Store(d)
 	r.worker.start()
 	r.wg.Go(func() { d.Run(r.ctx) })
+	r.wg.Go(r.keepTime)
+	if r.startErr != nil {
+		r.fail(nil, r.startErr)
+	}
 }
 
 // Stop ends all actors and the coordinator, and waits for them.
@@ -410,6 +423,7 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 	m, _ := mutation.(*Mutation)
 	r.inject.Lock()
 	defer r.inject.Unlock()
+	b.Time = r.time.tick(epoch)
 	if m != nil {
 		for _, a := range m.start {
 			if a.job.dead.Load() {
@@ -463,7 +477,7 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 		}
 	}
 	if ckpt {
-		r.logAt = append(r.logAt, epochLog{epoch, r.logPos})
+		r.logAt = append(r.logAt, epochLog{epoch, r.logPos, b.Time})
 	}
 	r.open = epoch + 1
 	r.onWay = append(r.onWay, injection{epoch, r.cfg.Clock.Now()})
@@ -575,7 +589,7 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []chec
 	}
 	commit := storage.Commit{Epoch: epoch, Deltas: deltas}
 	r.inject.Lock()
-	saves, logs := 0, 0
+	saves, logs, at := 0, 0, int64(0)
 	for _, s := range r.saves {
 		if s.epoch > epoch {
 			break
@@ -590,8 +604,12 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []chec
 		}
 		logs++
 		commit.LogPos = l.pos
+		at = l.time
 	}
 	r.inject.Unlock()
+	if logs > 0 {
+		commit.Meta = append(commit.Meta, metaOf(at))
+	}
 	var sealed int64
 	for _, d := range commit.Deltas {
 		sealed += deltaBytes(d)

@@ -32,9 +32,17 @@ func (t *memTable) Get(key []byte) ([]byte, bool, error) {
 }
 
 func (t *memTable) Scan(prefix []byte, fn func(k, v []byte) error) error {
+	return t.scan(func(k string) bool { return strings.HasPrefix(k, string(prefix)) }, fn)
+}
+
+func (t *memTable) ScanRange(lo, hi []byte, fn func(k, v []byte) error) error {
+	return t.scan(func(k string) bool { return k >= string(lo) && (hi == nil || k < string(hi)) }, fn)
+}
+
+func (t *memTable) scan(in func(k string) bool, fn func(k, v []byte) error) error {
 	var keys []string
 	for k := range t.m {
-		if strings.HasPrefix(k, string(prefix)) {
+		if in(k) {
 			keys = append(keys, k)
 		}
 	}

@@ -105,6 +105,9 @@ func (d *distributor) node(n plan.Node) plan.Node {
 	case *plan.Filter:
 		n.In = d.node(n.In)
 		n.Dist = n.In.Properties().Dist
+	case *plan.TemporalFilter:
+		n.In = d.node(n.In)
+		n.Dist = n.In.Properties().Dist
 	case *plan.Project:
 		n.In = d.node(n.In)
 		n.Dist = throughProject(n.In.Properties().Dist, n.Exprs)
@@ -304,6 +307,8 @@ func (d *distributor) replace(n plan.Node, f func(*exchange) plan.Node) plan.Nod
 	}
 	switch n := n.(type) {
 	case *plan.Filter:
+		n.In = d.replace(n.In, f)
+	case *plan.TemporalFilter:
 		n.In = d.replace(n.In, f)
 	case *plan.Project:
 		n.In = d.replace(n.In, f)

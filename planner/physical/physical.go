@@ -24,6 +24,8 @@ type Config struct {
 	Parallelism int
 	// Indexes lists the indexes of a relation that a batch plan may read; nil: none.
 	Indexes func(*catalog.Relation) []Index
+	// Zoned: local time is that of a zone whose clock is changed.
+	Zoned bool
 }
 
 type builder struct {
@@ -158,7 +160,7 @@ func (b *builder) node(n logical.Node, need logical.ColSet) built {
 	case *logical.Scan:
 		return b.scan(n, nil)
 	case *logical.Values:
-		out := &plan.Values{Props: b.props(n, n.Out)}
+		out := &plan.Values{Props: b.props(n, n.Out), Moving: b.stream && slices.ContainsFunc(logical.NodeExprs(n), prop.Clock)}
 		for _, r := range n.Rows {
 			row := make([]scalar.Expr, len(r))
 			for i, e := range r {
@@ -336,6 +338,10 @@ func (b *builder) filter(n *logical.Filter, need logical.ColSet) built {
 	used.AddSet(need)
 	var in built
 	preds := n.Preds
+	var bounds []prop.TimeBound
+	if b.stream {
+		preds, bounds = b.timeBounds(preds)
+	}
 	if s, ok := n.In.(*logical.Scan); ok && !b.stream {
 		var rest []scalar.Expr
 		in, rest = b.scanWith(s, preds)
@@ -343,10 +349,14 @@ func (b *builder) filter(n *logical.Filter, need logical.ColSet) built {
 	} else {
 		in = b.node(n.In, used)
 	}
-	if len(preds) == 0 {
-		return in
+	if len(preds) > 0 {
+		rows := n
+		if len(bounds) > 0 {
+			rows = &logical.Filter{In: n.In, Preds: preds}
+		}
+		in = built{&plan.Filter{Props: b.props(rows, in.cols), In: in.node, Pred: expr(logical.Conj(preds), in.cols)}, in.cols}
 	}
-	return built{&plan.Filter{Props: b.props(n, in.cols), In: in.node, Pred: expr(logical.Conj(preds), in.cols)}, in.cols}
+	return b.temporal(n, in, bounds)
 }
 
 func (b *builder) scanWith(s *logical.Scan, preds []scalar.Expr) (built, []scalar.Expr) {

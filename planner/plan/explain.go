@@ -223,6 +223,13 @@ func (w *explainer) describe(n Node) (string, []string) {
 	case *Filter:
 		add("Filter: %s", exprText(n.Pred, in()))
 		return "Filter", d
+	case *TemporalFilter:
+		op := map[bool]string{false: ">", true: "<"}[n.Upper]
+		if n.Inclusive {
+			op += "="
+		}
+		add("Filter: %s %s %s", exprText(n.Value, in()), op, exprText(n.Bound, in()))
+		return "Temporal Filter", d
 	case *Project:
 		ss := make([]string, len(n.Exprs))
 		for i, e := range n.Exprs {
@@ -325,6 +332,12 @@ func (w *explainer) describe(n Node) (string, []string) {
 	case *UnionAll:
 		return "Append", d
 	case *Values:
+		if n.Moving {
+			for _, r := range n.Rows {
+				add("Output: %s", exprList(r, &n.Props))
+			}
+			return "Time", d
+		}
 		if len(n.Rows) != 1 || len(n.Rows[0]) > 0 {
 			return fmt.Sprintf("Values (%d rows)", len(n.Rows)), d
 		}

@@ -126,6 +126,17 @@ type (
 		In    Node
 		Exprs []scalar.Expr
 	}
+	// TemporalFilter (stream plans) keeps the rows for which Value is above Bound, or with Upper below, or with Inclusive
+	// equal. Bound depends on the time alone, and rises; with Slack it may fall for a moment when a clock is set back.
+	TemporalFilter struct {
+		Props
+		In                      Node
+		Value, Bound            scalar.Expr
+		Upper, Inclusive, Slack bool
+		// RowKey identifies a row; nil: rows are a multiset.
+		RowKey       []int
+		AppendOnlyIn bool
+	}
 	// HashAgg groups by Keys; output keys ++ aggs. No Keys and at least one Agg: one row always.
 	// Without Aggs it is DISTINCT on Keys.
 	HashAgg struct {
@@ -213,10 +224,11 @@ type (
 		Ins          []Node
 		SourceColumn bool
 	}
-	// Values has constant rows; an expression has no columns (parameters only in batch plans).
+	// Values has constant rows, or in stream plans with Moving such as depend on the time; an expression has no columns (parameters only in batch plans).
 	Values struct {
 		Props
-		Rows [][]scalar.Expr
+		Rows   [][]scalar.Expr
+		Moving bool
 	}
 	// Max1Row passes the rows of groups of GroupBy with one row; a group with a second one fails with 21000, or
 	// has none in a view.
@@ -373,8 +385,12 @@ type Endpoint struct {
 }
 
 // Inputs of the nodes.
-func (n *Filter) Inputs() []Node      { return []Node{n.In} }
-func (n *Project) Inputs() []Node     { return []Node{n.In} }
+func (n *Filter) Inputs() []Node  { return []Node{n.In} }
+func (n *Project) Inputs() []Node { return []Node{n.In} }
+
+// Inputs lists what is filtered.
+func (n *TemporalFilter) Inputs() []Node { return []Node{n.In} }
+
 func (n *HashAgg) Inputs() []Node     { return []Node{n.In} }
 func (n *HashJoin) Inputs() []Node    { return []Node{n.L, n.R} }
 func (n *TopN) Inputs() []Node        { return []Node{n.In} }
@@ -431,6 +447,8 @@ type Stream struct {
 	AppendOnly bool
 	// Relations lists every relation that is read, by ID, each once.
 	Relations []*catalog.Relation
+	// Notices are for who creates the job.
+	Notices []string
 }
 
 // Fragment is a part of a Stream without an exchange inside.

@@ -268,8 +268,9 @@ func constants(preds []scalar.Expr, own logical.ColSet) logical.ColSet {
 	return s
 }
 
+// (What depends on the time is not constant: in a stream, the row of the next second may come before the last one goes.)
 func constLike(e scalar.Expr, own logical.ColSet) bool {
-	return !logical.ColsOf(e).Meets(own) && !logical.Volatile(e) && !logical.HasSubquery(e)
+	return !logical.ColsOf(e).Meets(own) && !logical.Volatile(e) && !Clock(e) && !logical.HasSubquery(e)
 }
 
 // Equality splits l = r (or l IS NOT DISTINCT FROM r) whose sides have one type, or are integers.

@@ -3,6 +3,8 @@
 package prop
 
 import (
+	"slices"
+
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/fn"
@@ -314,13 +316,18 @@ func WithRising(n logical.Node, id int, rising bool) logical.Node {
 	return n.WithInputs(nins)
 }
 
+// clockIn tells whether the expressions of n itself depend on the time.
+func clockIn(n logical.Node) bool { return slices.ContainsFunc(logical.NodeExprs(n), Clock) }
+
 // AppendOnly tells whether rows of n are never taken back in a stream.
 func AppendOnly(n logical.Node) bool {
 	switch n := n.(type) {
 	case *logical.Scan:
 		return n.Rel.Kind == catalog.Source || n.Rel.AppendOnly
 	case *logical.Values:
-		return true
+		return !clockIn(n)
+	case *logical.Filter:
+		return !clockIn(n) && AppendOnly(n.In)
 	case *logical.Join:
 		return (n.Kind == logical.Inner || n.Kind == logical.Semi) && AppendOnly(n.L) && AppendOnly(n.R)
 	case *logical.Agg:

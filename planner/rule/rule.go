@@ -18,6 +18,8 @@ type Env struct {
 	Eval func(scalar.Expr) (types.Datum, error)
 	// Stable: functions that are stable within a statement may be computed now (batch plans only).
 	Stable bool
+	// Zoned: local time is that of a zone whose clock is changed.
+	Zoned bool
 }
 
 // Rule is a named rewrite of a whole plan.

@@ -69,6 +69,9 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		}
 		return op.NewProjectSet(cfg)
 	case *plan.Values:
+		if n.Moving {
+			return op.NewMovingValues(op.ValuesConfig{Out: n.Types(), Rows: n.Rows})
+		}
 		return op.NewValues(op.ValuesConfig{Out: n.Types(), Rows: n.Rows})
 	case *plan.Sort:
 		return op.NewSort(op.SortConfig{In: in(0), OrderBy: sortKeys(n.OrderBy)})

@@ -216,11 +216,14 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 			AppendOnlyIn: n.In.Properties().AppendOnly,
 		})
 	case *plan.LoopHead:
-		cfg := op.LoopHeadConfig{In: n.In.Properties().Types(), All: n.All, Ordinal: n.Ordinal}
-		for flow.Owner(cfg.Vnode, fb.f.Parallel) != i {
-			cfg.Vnode++
-		}
+		cfg := op.LoopHeadConfig{In: n.In.Properties().Types(), All: n.All, Ordinal: n.Ordinal, Vnode: fb.vnode(i)}
 		out.Op, err = op.NewLoopHead(cfg)
+	case *plan.TemporalFilter:
+		cfg := op.TemporalFilterConfig{
+			In: n.In.Properties().Types(), Value: n.Value, Bound: n.Bound, Upper: n.Upper, Inclusive: n.Inclusive, Slack: n.Slack,
+			RowKey: n.RowKey, AppendOnlyIn: n.AppendOnlyIn, Vnode: fb.vnode(i),
+		}
+		out.Op, err = op.NewTemporalFilter(cfg)
 	case *plan.Sink:
 		var w exec.SinkWriter
 		if w, err = fb.b.Sink.Open(fb.j.Context(), fb.b.SinkColumns); err != nil {
@@ -241,6 +244,14 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 		out.In = append(out.In, c)
 	}
 	return out, nil
+}
+
+// vnode is one of those that actor i owns.
+func (fb *fragmentBuilder) vnode(i int) (v byte) {
+	for flow.Owner(v, fb.f.Parallel) != i {
+		v++
+	}
+	return v
 }
 
 // name identifies an operator within its fragment: its kind and its number among those of the kind.

@@ -73,6 +73,8 @@ type Engine struct {
 	// ddl lets one statement change the catalog at a time (capacity 1).
 	ddl chan struct{}
 
+	clock clock
+
 	mu  sync.Mutex
 	cur *Incarnation
 	// changed is closed, and replaced, whenever cur or broken changes.
@@ -128,6 +130,7 @@ func Open(cfg Config) (*Engine, error) {
 		manager: failover.NewManager(cfg.Failover), stalled: map[catalog.ID]error{},
 		regions: map[failover.RegionID]*restart{}, history: flow.NewHistory(), restarted: map[catalog.ID]int64{},
 	}
+	e.clock.setting = make(chan struct{}, 1)
 	if n := shareMemory(cfg.MemoryLimit).queries; n > 0 {
 		e.queries = exec.NewMemory(exec.MemoryConfig{Limit: n, Strict: true})
 	}

@@ -148,6 +148,9 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]map[int]error{},
 	}
 	i.cat.Store(cat)
+	if err := e.clock.load(store); err != nil {
+		return nil, err
+	}
 	if err := i.loadStale(); err != nil {
 		return nil, err
 	}
@@ -167,7 +170,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	}
 	i.RT = flow.NewRuntime(i.Ctx, flow.Config{
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint, Alignment: e.cfg.Alignment,
-		Memory: memory, LogPos: store.Checkpoint().LogPos, History: e.history,
+		Time: &e.clock, Memory: memory, LogPos: store.Checkpoint().LogPos, History: e.history,
 		Failover: i.failover, Fault: e.cfg.Fault,
 		LoopMemory: e.cfg.LoopMemory,
 		Failed: func(f flow.Failure) {
@@ -380,7 +383,7 @@ func (i *Incarnation) setProblem(id catalog.ID, split int, err error) {
 // Snapshot pins an epoch for a read. A fresh one contains every write acknowledged before the call.
 func (i *Incarnation) Snapshot(ctx context.Context, fresh bool) (*storage.Snapshot, error) {
 	if fresh {
-		if err := i.RT.Wait(ctx, i.RT.Written()); err != nil {
+		if err := i.RT.WaitFresh(ctx); err != nil {
 			return nil, i.explain(err)
 		}
 	}

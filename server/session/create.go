@@ -525,7 +525,15 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	if err := renameColumns(rel, st.Columns); err != nil {
 		return "", err
 	}
+	d.notices(stream)
 	return tag, d.t.inc.AddQuery(ctx, rel, stream)
+}
+
+// notices tells the client what the planner has to say.
+func (d *definer) notices(stream *plan.Stream) {
+	for _, n := range stream.Notices {
+		d.s.notice(sqlerr.SuccessfulCompletion, n)
+	}
 }
 
 // atName moves the position of an error in a query that the user has not written to the name that it
@@ -575,6 +583,7 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	if err != nil {
 		return atName(err, st.From)
 	}
+	d.notices(stream)
 	rel.AppendOnly = stream.AppendOnly
 	cfg := connector.Config{Options: connectorOptions(options), AppendOnly: stream.AppendOnly}
 	if f := st.Format; f != nil {

@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -35,8 +34,6 @@ type Backend struct {
 	Logger *slog.Logger
 	// Registry has the functions that expressions may use.
 	Registry *fn.Registry
-	// Now is the clock; nil is time.Now.
-	Now func() time.Time
 	// Interrupt ends the running statement of a session, also one that waits for its client. It is
 	// called RecoveryGrace after a failure of the dataflow, which cannot recover before the statement
 	// ends. Nil: nothing is interrupted.
@@ -221,10 +218,7 @@ func (s *session) setIsolation(t *tx, level string) {
 }
 
 func (s *session) now() time.Time {
-	if s.b.Now != nil {
-		return s.b.Now()
-	}
-	return time.Now()
+	return s.b.Engine.Now()
 }
 
 // commit ends the transaction; its error means that nothing of it happened, unless it says that this
@@ -390,12 +384,12 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 	path := slices.DeleteFunc(s.vars.searchPath(s.user), func(n string) bool { return !syscat.WithSystem(cat).HasSchema(n) })
 	return &syscat.Env{
 		Catalog: cat, User: s.user, Database: Database, SearchPath: path, PID: s.pid,
-		Settings: func(name string) string { return s.vars.get(strings.ToLower(name)) },
+		Settings: s.setting,
 		AllSettings: func() []syscat.Setting {
 			var out []syscat.Setting
 			for _, key := range slices.Sorted(maps.Keys(settings)) {
 				d := settings[key]
-				out = append(out, syscat.Setting{Name: d.name, Value: s.vars.get(key), Default: d.def, Help: d.help, Fixed: d.fixed})
+				out = append(out, syscat.Setting{Name: d.name, Value: s.setting(key), Default: d.def, Help: d.help, Fixed: d.fixed})
 			}
 			return out
 		},
@@ -413,9 +407,10 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 		Actors:      func() []syscat.Actor { return actors(t.inc) },
 		Checkpoints: func() []syscat.Checkpoint { return checkpoints(t.inc) },
 		SetSetting: func(name, value string, local bool) (string, error) {
-			_, err := s.set(t, &ast.Set{Name: name, Values: []string{value}, Local: local})
-			return s.vars.get(strings.ToLower(name)), err
+			_, err := s.set(t.inc.Ctx, t, &ast.Set{Name: name, Values: []string{value}, Local: local})
+			return s.setting(name), err
 		},
+		AdvanceClock: func(by types.Span) (int64, error) { return s.advanceClock(t.inc.Ctx, t, by) },
 	}
 }
 

@@ -140,6 +140,7 @@ func makeSettings() map[string]*setting {
 		{name: "statement_timeout", def: "0", check: timeout, help: "Sets the maximum allowed duration of any statement."},
 		{name: "idle_in_transaction_session_timeout", def: "0", check: timeout, help: "Sets the maximum allowed idle time between queries, when in a transaction."},
 		{name: "idle_session_timeout", def: "0", check: timeout, help: "Sets the maximum allowed idle time between queries, when not in a transaction."},
+		{name: clockSetting, def: systemClock, fixed: true, help: "Sets the server's clock: that of the machine (system), or a time at which it stands still."},
 		{name: "synchronous_commit", def: "on", check: oneOf("on", "off", "local", "remote_write", "remote_apply"), help: "Sets the current transaction's synchronization level."},
 		{name: "read_freshness", def: "strict", check: oneOf("strict", "available"), help: "Chooses between reads that see every acknowledged write and reads that do not wait."},
 		{name: "extra_float_digits", def: "1", check: integer(1, 3), help: "Sets the number of digits displayed for floating-point values."},

@@ -202,11 +202,14 @@ func (s *session) utilityColumns(ctx context.Context, st ast.Statement) ([]pgwir
 func (s *session) utility(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
 	switch st := e.p.ast.(type) {
 	case *ast.Set:
-		return s.set(t, st)
+		return s.set(ctx, t, st)
 	case *ast.Reset:
 		if st.Name == "all" {
 			s.vars.resetAll()
 			return pgwire.Result{Tag: "RESET"}, nil
+		}
+		if strings.EqualFold(st.Name, clockSetting) {
+			return pgwire.Result{Tag: "RESET"}, s.setClock(ctx, t, &ast.Set{Name: st.Name})
 		}
 		return pgwire.Result{Tag: "RESET"}, s.vars.assign(st.Name, nil)
 	case *ast.Show:
@@ -239,8 +242,11 @@ func (s *session) utility(ctx context.Context, t *tx, e *execution) (pgwire.Resu
 	return pgwire.Result{}, fmt.Errorf("statement %T has no implementation", e.p.ast)
 }
 
-func (s *session) set(t *tx, st *ast.Set) (pgwire.Result, error) {
+func (s *session) set(ctx context.Context, t *tx, st *ast.Set) (pgwire.Result, error) {
 	res := pgwire.Result{Tag: "SET"}
+	if strings.EqualFold(st.Name, clockSetting) {
+		return res, s.setClock(ctx, t, st)
+	}
 	switch st.Name {
 	case "transaction_mode":
 		if !t.explicit {
@@ -319,14 +325,14 @@ func (s *session) show(t *tx, st *ast.Show) (*textResult, error) {
 		}
 	case st.Name == "all":
 		for key, d := range settings {
-			r.rows = append(r.rows, []string{d.name, s.vars.get(key), d.help})
+			r.rows = append(r.rows, []string{d.name, s.setting(key), d.help})
 		}
 	default:
 		_, key, err := lookupSetting(st.Name)
 		if err != nil {
 			return nil, err
 		}
-		v := s.vars.get(key)
+		v := s.setting(key)
 		switch key {
 		case "transaction_isolation":
 			if t.repeatable {
@@ -502,7 +508,7 @@ func (s *session) simple(ctx context.Context, t *tx, st *ast.Simple) (pgwire.Res
 	case "checkpoint":
 		err = t.inc.RT.WaitDurable(ctx, t.inc.RT.Open())
 	case "flush", "wait":
-		err = t.inc.RT.Wait(ctx, t.inc.RT.Written())
+		err = t.inc.RT.WaitFresh(ctx)
 	case "backup":
 		switch {
 		case t.explicit:
@@ -516,7 +522,7 @@ func (s *session) simple(ctx context.Context, t *tx, st *ast.Simple) (pgwire.Res
 		tag = "REFRESH MATERIALIZED VIEW"
 		d := &definer{s: s, t: t, cat: t.inc.Catalog()}
 		if _, err = d.find(ast.KindMatView, *st.Name, false); err == nil {
-			err = t.inc.RT.Wait(ctx, t.inc.RT.Written())
+			err = t.inc.RT.WaitFresh(ctx)
 		}
 	default:
 		return pgwire.Result{}, sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "%s is not supported yet", tag)

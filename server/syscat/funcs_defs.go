@@ -88,6 +88,7 @@ row_security_active(text) bool stable
 current_setting(text) text stable fail
 current_setting(text,bool) text stable fail
 set_config(text,text,bool) text volatile fail null
+weir_advance_clock(interval) timestamptz volatile fail
 pg_backend_pid() int4 stable
 pg_is_in_recovery() bool stable
 pg_is_in_backup() bool stable

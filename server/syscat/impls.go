@@ -161,6 +161,13 @@ func (t implTable) session() {
 		v, err := c.SetSetting(c.text(0), c.text(1), c.args[2].Bool())
 		return types.DStr(v), err
 	}, "set_config(text,text,bool)")
+	t.set(func(c *call) (types.Datum, error) {
+		if c.AdvanceClock == nil {
+			return types.Null, sqlerr.Newf(sqlerr.FeatureNotSupported, "weir_advance_clock is not supported here")
+		}
+		v, err := c.AdvanceClock(c.args[0].Span)
+		return types.DInt(v), err
+	}, "weir_advance_clock(interval)")
 	t.set(func(c *call) (types.Datum, error) { return types.DInt(int64(c.PID)), nil }, "pg_backend_pid()")
 	t.always(types.DBool(false), "pg_is_in_recovery()", "pg_is_in_backup()")
 	t.set(func(c *call) (types.Datum, error) {

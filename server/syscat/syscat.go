@@ -37,6 +37,8 @@ type Env struct {
 	AllSettings func() []Setting
 	// SetSetting changes a setting for set_config and gives its new value; nil: set_config is not supported.
 	SetSetting func(name, value string, local bool) (string, error)
+	// AdvanceClock moves the server's clock and gives its new time; nil: it cannot be moved here.
+	AdvanceClock func(by types.Span) (int64, error)
 	// PID is the session's number, TxID the transaction's, 0 if it has none.
 	PID  int32
 	TxID int64

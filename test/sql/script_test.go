@@ -249,6 +249,9 @@ func (r *runner) after(text, tag string, keep bool) {
 	}
 	switch word {
 	case "SET", "PREPARE":
+		if strings.HasPrefix(strings.ToLower(text), "set weir.clock") {
+			break // the server's, and durable
+		}
 		if !strings.HasPrefix(strings.ToUpper(text), "SET TRANSACTION") && !strings.HasPrefix(strings.ToUpper(text), "SET LOCAL") {
 			r.replay = append(r.replay, text)
 		}
@@ -258,7 +261,7 @@ func (r *runner) after(text, tag string, keep bool) {
 		return
 	case "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "TRUNCATE", "COPY", "COMMIT":
 	default:
-		if !strings.Contains(text, "nextval") {
+		if !strings.Contains(text, "nextval") && !strings.Contains(text, "weir_advance_clock") {
 			return
 		}
 	}
