@@ -375,6 +375,8 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation) error 
 		return err
 	}
 	i.setDropping(ids, true)
+	subJobs, subTables := i.endSubscriptions(jobs, func(id flow.JobID) string { return i.Catalog().RelationByID(catalog.ID(id)).Name })
+	jobs, drop = append(jobs, subJobs...), append(drop, subTables...)
 	e, err := i.RT.Remove(i.Ctx, flow.Save{Meta: append(i.fresh(ids...), op), Drop: drop}, jobs...)
 	if err != nil {
 		i.setDropping(ids, false)

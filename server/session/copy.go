@@ -55,6 +55,9 @@ func unplaced(st *ast.Copy, err error) error {
 
 // copyTo sends a table or a query's rows.
 func (s *session) copyTo(ctx context.Context, t *tx, e *execution, st *ast.Copy, opts copyfmt.Options) (pgwire.Result, error) {
+	if sub, ok := st.Query.(*ast.Subscribe); ok {
+		return s.copyFeed(ctx, t, e, sub, opts)
+	}
 	query, err := s.copyQuery(st)
 	if err != nil {
 		return pgwire.Result{}, err
@@ -69,46 +72,71 @@ func (s *session) copyTo(ctx context.Context, t *tx, e *execution, st *ast.Copy,
 		return pgwire.Result{}, err
 	}
 	ts := make([]types.Type, len(b.Columns))
-	names := make([][]byte, len(b.Columns))
+	names := make([]string, len(b.Columns))
 	for i, c := range b.Columns {
-		ts[i], names[i] = wireType(c.Type), []byte(c.Name)
+		ts[i], names[i] = wireType(c.Type), c.Name
 	}
-	force, err := forced(opts.ForceQuote, names)
+	out, err := s.newCopyOut(e, names, ts, opts)
 	if err != nil {
 		return pgwire.Result{}, err
 	}
-	out, err := e.w.CopyOut(pgwire.Text, len(ts))
-	if err != nil {
-		return pgwire.Result{}, err
-	}
-	if opts.Header {
-		if err := out.End(opts.AppendRow(out.Begin(), names, nil)); err != nil {
-			return pgwire.Result{}, err
-		}
-	}
-	as := appendersFor(ts, nil, s.typeEnv())
 	n := 0
-	values := make([][]byte, len(ts))
-	var buf []byte
 	err = s.runBatch(ctx, t, batch, func(c *vec.Chunk) error {
-		for i := range c.Len() {
-			buf = buf[:0]
-			for k, a := range as {
-				values[k] = nil
-				if !c.Cols[k].Nulls.Get(i) {
-					at := len(buf)
-					buf = a(buf, c.Cols[k], i)
-					values[k] = buf[at:len(buf):len(buf)]
-				}
-			}
-			if err := out.End(opts.AppendRow(out.Begin(), values, force)); err != nil {
-				return err
-			}
-		}
 		n += c.Len()
-		return nil
+		return out.rows(c, 0, c.Len())
 	})
 	return pgwire.Result{Tag: fmt.Sprintf("COPY %d", n)}, err
+}
+
+// copyOut is a COPY TO on its way.
+type copyOut struct {
+	w      pgwire.CopyWriter
+	opts   copyfmt.Options
+	as     []appender
+	force  []bool
+	values [][]byte
+	buf    []byte
+}
+
+// newCopyOut begins COPY TO, with the header if there is one.
+func (s *session) newCopyOut(e *execution, columns []string, ts []types.Type, opts copyfmt.Options) (*copyOut, error) {
+	names := make([][]byte, len(columns))
+	for i, c := range columns {
+		names[i] = []byte(c)
+	}
+	o := &copyOut{opts: opts, as: appendersFor(ts, nil, s.typeEnv()), values: make([][]byte, len(ts))}
+	var err error
+	if o.force, err = forced(opts.ForceQuote, names); err != nil {
+		return nil, err
+	}
+	if o.w, err = e.w.CopyOut(pgwire.Text, len(ts)); err != nil {
+		return nil, err
+	}
+	if opts.Header {
+		if err := o.w.End(opts.AppendRow(o.w.Begin(), names, nil)); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// rows writes rows lo to hi-1 of c.
+func (o *copyOut) rows(c *vec.Chunk, lo, hi int) error {
+	for i := lo; i < hi; i++ {
+		o.buf = o.buf[:0]
+		for k, a := range o.as {
+			o.values[k] = nil
+			if !c.Cols[k].Nulls.Get(i) {
+				at := len(o.buf)
+				o.buf = a(o.buf, c.Cols[k], i)
+				o.values[k] = o.buf[at:len(o.buf):len(o.buf)]
+			}
+		}
+		if err := o.w.End(o.opts.AppendRow(o.w.Begin(), o.values, o.force)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyQuery is the query that COPY TO sends.

@@ -509,11 +509,24 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	if err != nil {
 		return "", err
 	}
-	rel.Parallelism = d.t.inc.Parallelism()
-	d.describe(rel, st.QueryText, b)
-	stream, err := d.planStream(rel)
+	stream, err := d.planView(rel, st.QueryText, b)
 	if err != nil {
 		return "", err
+	}
+	if err := renameColumns(rel, st.Columns); err != nil {
+		return "", err
+	}
+	d.notices(stream)
+	return tag, d.t.inc.AddQuery(ctx, rel, stream)
+}
+
+// planView plans a materialized view and completes its relation.
+func (d *definer) planView(rel *catalog.Relation, text string, b *planner.Bound) (*plan.Stream, error) {
+	rel.Parallelism = d.t.inc.Parallelism()
+	d.describe(rel, text, b)
+	stream, err := d.planStream(rel)
+	if err != nil {
+		return nil, err
 	}
 	rel.AppendOnly = stream.AppendOnly
 	for _, c := range stream.Columns {
@@ -522,11 +535,7 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	for _, k := range stream.Key {
 		rel.Key = append(rel.Key, catalog.SortColumn{Col: k.Col, Desc: k.Desc, NullsFirst: k.NullsFirst})
 	}
-	if err := renameColumns(rel, st.Columns); err != nil {
-		return "", err
-	}
-	d.notices(stream)
-	return tag, d.t.inc.AddQuery(ctx, rel, stream)
+	return stream, nil
 }
 
 // notices tells the client what the planner has to say.

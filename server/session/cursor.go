@@ -106,7 +106,7 @@ func (s *session) openCursor(ctx context.Context, t *tx, p *prepared, b *plan.Ba
 		}
 		return batch.Run(r.context(qctx), root, emit)
 	}
-	t.cursors = append(t.cursors, c)
+	t.open = append(t.open, c)
 	return c, nil
 }
 

@@ -24,11 +24,17 @@ func (s *session) declare(ctx context.Context, t *tx, e *execution, st *ast.Decl
 	if st.Name == "" {
 		return pgwire.Result{}, sqlerr.Newf(sqlerr.InvalidCursorName, "invalid cursor name: must not be empty")
 	}
-	if err := e.p.plan(t); err != nil {
-		return pgwire.Result{}, err
+	sub, isSub := st.Query.(*ast.Subscribe)
+	if !isSub {
+		if err := e.p.plan(t); err != nil {
+			return pgwire.Result{}, err
+		}
 	}
 	if _, ok := s.client.Portal(st.Name); ok {
 		return pgwire.Result{}, sqlerr.Newf(sqlerr.DuplicateCursor, "cursor %q already exists", st.Name)
+	}
+	if isSub {
+		return s.declareFeed(ctx, t, e, st, sub)
 	}
 	b, err := bindParams(e.p.batch, e.params)
 	if err != nil {
@@ -73,12 +79,15 @@ func (s *session) fetchable(ctx context.Context, t *tx, name string) (fetchable,
 		if _, ok := p.p.ast.(*ast.Select); ok {
 			return p.cursor(ctx, t)
 		}
+		if p.rest != nil {
+			return p.rest, nil
+		}
 	}
 	return nil, sqlerr.Newf(sqlerr.ObjectNotInPrerequisiteState, "portal %q cannot be run", name)
 }
 
 // cursor makes a portal one that is executed bit by bit.
-func (po *portal) cursor(ctx context.Context, t *tx) (*cursor, error) {
+func (po *portal) cursor(ctx context.Context, t *tx) (fetchable, error) {
 	if po.rest != nil {
 		return po.rest, nil
 	}
@@ -89,8 +98,12 @@ func (po *portal) cursor(ctx context.Context, t *tx) (*cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	po.rest, err = po.p.s.openCursor(ctx, t, po.p, b, scrollIfNeeded)
-	return po.rest, err
+	c, err := po.p.s.openCursor(ctx, t, po.p, b, scrollIfNeeded)
+	if err != nil {
+		return nil, err
+	}
+	po.rest = c
+	return c, nil
 }
 
 // fetch runs FETCH and MOVE.
@@ -132,6 +145,8 @@ func (s *session) cursors() []syscat.Cursor {
 		switch x := p.Portal.(type) {
 		case *cursor:
 			c.Binary, c.Scrollable, c.Created = x.binary, x.scroll != scrollNever, x.created
+		case *feed:
+			c.Created = x.created
 		case *portal:
 			c.Scrollable, c.Created = true, x.created
 		}

@@ -91,8 +91,8 @@ type tx struct {
 	unwatch func() bool
 	writes  *table.Tx
 	snap    *storage.Snapshot
-	// cursors were opened in it, and not all of them are open still.
-	cursors []*cursor
+	// open are the cursors that were opened in it; not all of them are open still.
+	open []opened
 	// saves are the savepoints, and vars the settings to go back to.
 	saves []savepoint
 	vars  map[string]string
@@ -104,8 +104,8 @@ type savepoint struct {
 	name string
 	at   table.Savepoint
 	vars map[string]string
-	// cursors is how many were opened before.
-	cursors int
+	// open is how many cursors were opened before.
+	open int
 }
 
 func (s *session) Params() []pgwire.ParameterStatus {
@@ -156,6 +156,9 @@ func (s *session) Abort() {
 			// What a failed transaction holds is of no use to anybody, unless it can go back.
 			s.tx.mu.Lock()
 			s.tx.writes.Release()
+			for _, o := range s.tx.open {
+				o.strip()
+			}
 			s.tx.mu.Unlock()
 		}
 	default:
@@ -254,8 +257,8 @@ func (s *session) commit(ctx context.Context) error {
 
 // persist makes the cursors WITH HOLD independent of the transaction.
 func (t *tx) persist(ctx context.Context) error {
-	for _, c := range t.cursors {
-		if c.held && !c.broken {
+	for _, o := range t.open {
+		if c, ok := o.(*cursor); ok && c.held && !c.broken {
 			t.mu.Lock()
 			err := c.persist(ctx)
 			t.mu.Unlock()
@@ -267,14 +270,27 @@ func (t *tx) persist(ctx context.Context) error {
 	return nil
 }
 
+// opened is a cursor that holds something of its transaction.
+type opened interface {
+	pgwire.Portal
+	// strip gives that back. It may be called again, and by another goroutine while no statement runs.
+	strip()
+}
+
 // closeCursors closes the cursors that were declared in a transaction, but for the first ones.
 func (s *session) closeCursors(t *tx, from int) {
-	for _, c := range t.cursors[from:] {
-		if p, ok := s.client.Portal(c.name); ok && c.name != "" && p == pgwire.Portal(c) {
-			_ = s.client.RemovePortal(c.name) // one that is running closes with its statement
+	if len(t.open) == from {
+		return
+	}
+	for _, p := range s.client.Portals() {
+		if o, ok := p.Portal.(opened); ok && slices.Contains(t.open[from:], o) {
+			_ = s.client.RemovePortal(p.Name) // one that is running closes with its statement
 		}
 	}
-	t.cursors = t.cursors[:from]
+	for _, o := range t.open[from:] {
+		o.strip()
+	}
+	t.open = t.open[:from]
 }
 
 func (s *session) rollback() {
@@ -303,8 +319,8 @@ func (t *tx) end() {
 		t.unwatch()
 	}
 	t.writes.Release()
-	for _, c := range t.cursors {
-		c.strip()
+	for _, o := range t.open {
+		o.strip()
 	}
 	if t.snap != nil {
 		t.snap.Release()
@@ -403,6 +419,15 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			return st
 		},
 		Cursors:     s.cursors,
+		Subscriptions: func() []syscat.Subscription {
+			var out []syscat.Subscription
+			for _, x := range t.inc.Subscriptions() {
+				out = append(out, syscat.Subscription{
+					ID: x.ID, PID: x.PID, Statement: x.What, Began: x.Began, Epoch: int64(x.Passed), Buffered: x.Buffered,
+				})
+			}
+			return out
+		},
 		Jobs:        func() map[catalog.ID]syscat.Job { return jobs(t.inc) },
 		Actors:      func() []syscat.Actor { return actors(t.inc) },
 		Checkpoints: func() []syscat.Checkpoint { return checkpoints(t.inc) },

@@ -154,7 +154,7 @@ func (p *prepared) Columns(ctx context.Context) ([]pgwire.Column, error) {
 		}
 		return p.columns, nil
 	}
-	return p.s.utilityColumns(ctx, p.ast)
+	return p.s.utilityColumns(ctx, p.text, p.ast)
 }
 
 // Close forgets the statement.
@@ -277,7 +277,13 @@ type portal struct {
 	columns []pgwire.Column
 	created time.Time
 	// rest are the rows of a portal that is executed bit by bit.
-	rest *cursor
+	rest rest
+}
+
+// rest are rows that are sent bit by bit.
+type rest interface {
+	fetchable
+	send(ctx context.Context, w pgwire.ResultWriter, formats []pgwire.Format, maxRows int) (pgwire.Result, error)
 }
 
 // Columns describes the result.
@@ -314,7 +320,7 @@ type execution struct {
 	// announce: the result's columns must be sent first (simple protocol).
 	announce bool
 	// rest is set if maxRows may have stopped the execution.
-	rest *cursor
+	rest rest
 }
 
 // run runs a statement inside the transaction.
@@ -375,6 +381,8 @@ func (s *session) dispatch(ctx context.Context, t *tx, e *execution) (pgwire.Res
 		return s.dml(ctx, t, e)
 	case *ast.Copy:
 		return s.copy(ctx, t, e, st)
+	case *ast.Subscribe:
+		return s.subscribe(ctx, t, e, st)
 	case *ast.DeclareCursor:
 		return s.declare(ctx, t, e, st)
 	case *ast.Fetch:

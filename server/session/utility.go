@@ -110,7 +110,7 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 	}
 	t := s.tx
 	if st.Kind == ast.TxSavepoint {
-		t.saves = append(t.saves, savepoint{st.Name, t.writes.Save(), s.vars.snapshot(), len(t.cursors)})
+		t.saves = append(t.saves, savepoint{st.Name, t.writes.Save(), s.vars.snapshot(), len(t.open)})
 		return pgwire.Result{Tag: tag}, nil
 	}
 	at := -1
@@ -127,7 +127,7 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 		return pgwire.Result{Tag: tag}, nil
 	}
 	t.writes.Restore(t.saves[at].at)
-	s.closeCursors(t, t.saves[at].cursors)
+	s.closeCursors(t, t.saves[at].open)
 	s.vars.restore(t.saves[at].vars)
 	t.saves = t.saves[:at+1]
 	t.failed = false
@@ -177,12 +177,24 @@ func (r *textResult) send(e *execution) (pgwire.Result, error) {
 }
 
 // utilityColumns describes the result of a statement that is not planned; nil: it has none.
-func (s *session) utilityColumns(ctx context.Context, st ast.Statement) ([]pgwire.Column, error) {
+func (s *session) utilityColumns(ctx context.Context, text string, st ast.Statement) ([]pgwire.Column, error) {
 	switch st := st.(type) {
 	case *ast.Show:
 		return (&textResult{names: showNames(st)}).columns(), nil
 	case *ast.Explain:
 		return (&textResult{names: []string{"QUERY PLAN"}}).columns(), nil
+	case *ast.Subscribe:
+		t, err := s.begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		f, _, err := s.subscription(t, text, st)
+		if err != nil {
+			return nil, err
+		}
+		return f.columns, nil
+	case *ast.Verify:
+		return nil, nil
 	case *ast.Fetch:
 		if c, ok := s.client.Portal(st.Name); ok && !st.Move {
 			return c.Columns(), nil

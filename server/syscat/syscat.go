@@ -55,6 +55,8 @@ type Env struct {
 	Checkpoints func() []Checkpoint
 	// Cursors are those of the session; nil: none.
 	Cursors func() []Cursor
+	// Subscriptions are those of all sessions; nil: none.
+	Subscriptions func() []Subscription
 
 	// What follows is made once, when it is first needed.
 	once      sync.Once

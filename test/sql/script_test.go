@@ -337,6 +337,9 @@ func writeResult(b *strings.Builder, rr *pgconn.ResultReader, sorted, view bool)
 		vals := make([]string, len(rr.Values()))
 		for i, v := range rr.Values() {
 			vals[i] = show(v)
+			if fields[i].Name == "weir_timestamp" { // which epoch it was depends on the mode
+				vals[i] = "e"
+			}
 		}
 		rows = append(rows, strings.Join(vals, "|"))
 	}

@@ -30,6 +30,8 @@ type setup struct {
 	recursion int
 	// loopMemory is how many bytes of a loop's feedback stay in memory; 0: as usual.
 	loopMemory int
+	// memory is the server's memory limit; 0: none.
+	memory int64
 	// fault is called before an operator of a job gets something, and may panic; jobs are then never given up.
 	fault func()
 }
@@ -69,6 +71,7 @@ func (w *weir) open() {
 		MaxRecursion: w.setup.recursion, BarrierInterval: 20 * time.Millisecond, CheckpointInterval: w.setup.checkpoint, ShutdownGrace: 30 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tune: func(c *engine.Config) {
+			c.MemoryLimit = w.setup.memory
 			c.ChunkSize, c.LoopMemory = w.setup.chunk, w.setup.loopMemory
 			if w.setup.fault != nil {
 				c.Fault = func(flow.JobID, flow.ActorID, string) { w.setup.fault() }
