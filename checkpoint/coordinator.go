@@ -159,7 +159,10 @@ type Coordinator struct {
 	parent Epoch
 	// mutated is the newest mutation that has entered the graph, accepted the newest that will.
 	mutated, accepted uint64
-	recording         *RecordCheckpoint
+	// recording is the checkpoint that the store is asked to record; inherited: the coordinator before asked, and only
+	// the epoch is known.
+	recording *RecordCheckpoint
+	inherited bool
 
 	holds    int
 	failures int
@@ -339,7 +342,10 @@ func (c *Coordinator) Step(m Message, now time.Time) ([]Action, error) {
 	case WorkerReport:
 		err = c.reported(m, now)
 	case RegisterCoordinatorResponse:
-		c.registered(m, now)
+		if m.Incarnation == c.cfg.Incarnation {
+			c.registered(m, now)
+			err = c.inheritedRecorded(m, now)
+		}
 	case CheckpointList:
 		c.gotList(m, now)
 	case RestoreTopologyStateResponse:
@@ -377,13 +383,14 @@ func (c *Coordinator) register(now time.Time) {
 }
 
 func (c *Coordinator) registered(m RegisterCoordinatorResponse, now time.Time) {
-	if c.state != CoordinatorStarting || m.Incarnation != c.cfg.Incarnation {
+	if c.state != CoordinatorStarting {
 		return
 	}
 	switch m.Status {
 	case StatusOK:
 		c.term, c.list, c.txid = m.Term, m.Checkpoints, m.Txid
 		if m.InProgress > 0 {
+			c.inherited = true
 			c.recording = &RecordCheckpoint{Term: c.term, Checkpoint: CheckpointInfo{Epoch: m.InProgress, Txid: m.Txid}}
 		}
 		c.become(CoordinatorReconciling, "")

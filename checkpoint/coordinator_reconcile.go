@@ -175,7 +175,6 @@ func endOf(r *WorkerReport, a ActorReport) UpdateActorState {
 // are lost.
 func (c *Coordinator) resume(lost map[ActorID]bool, now time.Time) {
 	st := coreState{durable: c.durableFromList(), holds: c.holds}
-	c.parent = st.durable
 	byEpoch := map[Epoch]RoundReport{}
 	for _, w := range c.workers {
 		r := w.report
@@ -192,10 +191,22 @@ func (c *Coordinator) resume(lost map[ActorID]bool, now time.Time) {
 		}
 	}
 	c.noCheckpointAnyMore(byEpoch)
+	if r := c.recording; r != nil && r.Checkpoint.Epoch <= st.durable {
+		// A worker has been told that it is saved.
+		c.list = slices.Insert(c.list, 0, r.Checkpoint)
+		c.recording = nil
+	}
 	if c.recording != nil {
 		st.recording = c.recording.Checkpoint.Epoch
 	}
+	c.parent = st.durable
 	c.withoutLost(byEpoch, lost, st.recording)
+	if st.recording > st.durable {
+		// A worker that has forgotten a lost actor since takes it for none.
+		b := byEpoch[st.recording]
+		b.Epoch, b.Kind = st.recording, max(b.Kind, KindCheckpoint)
+		byEpoch[st.recording] = b
+	}
 	st.completed = max(st.completed, st.durable)
 	st.injected = max(st.injected, st.completed)
 	c.accepted = c.mutated
@@ -240,6 +251,9 @@ func (c *Coordinator) resume(lost map[ActorID]bool, now time.Time) {
 	core, actions := resumeCore(c.cfg.Config, st, now)
 	c.core = core
 	c.watchAt = now.Add(c.cfg.StuckAfter)
+	if c.recording != nil {
+		c.resendAt = now.Add(c.cfg.Resend)
+	}
 	for _, m := range c.early {
 		for _, a := range m.Actors {
 			core.lost[a] = true

@@ -249,7 +249,7 @@ func (c *Coordinator) record(a Commit, now time.Time) {
 			m.Checkpoint.Actors, m.Checkpoint.LastMutation = r.graph, r.lastMutation
 		}
 	}
-	c.recording = &m
+	c.recording, c.inherited = &m, false
 	c.toStore(m)
 	c.resendAt = now.Add(c.cfg.Resend)
 }
@@ -257,10 +257,30 @@ func (c *Coordinator) record(a Commit, now time.Time) {
 // resendRecord repeats the request to record. A store in the same process that takes its time gets it more than
 // once, and answers each; only the first answer counts.
 func (c *Coordinator) resendRecord(now time.Time) {
-	if c.recording != nil {
+	switch {
+	case c.recording == nil:
+		return
+	case c.inherited:
+		// Only the store knows all of it. The answer to a registration says how far it is.
+		c.toStore(RegisterCoordinator{Incarnation: c.cfg.Incarnation})
+	default:
 		c.toStore(*c.recording)
-		c.resendAt = now.Add(c.cfg.Resend)
 	}
+	c.resendAt = now.Add(c.cfg.Resend)
+}
+
+// inheritedRecorded takes from the answer to a repeated registration what has become of a checkpoint that the coordinator
+// before wanted to be recorded.
+func (c *Coordinator) inheritedRecorded(m RegisterCoordinatorResponse, now time.Time) error {
+	if c.state != CoordinatorRunning || c.recording == nil || !c.inherited || m.Status != StatusOK || m.InProgress != 0 {
+		return nil
+	}
+	e := c.recording.Checkpoint.Epoch
+	r := CheckpointRecorded{Term: c.term, Txid: c.txid, Epoch: e, Status: StatusFailed, Detail: "it was not recorded"}
+	if slices.ContainsFunc(m.Checkpoints, func(i CheckpointInfo) bool { return i.Epoch == e }) {
+		r.Status, r.Detail = StatusOK, ""
+	}
+	return c.recorded(r, now)
 }
 
 func (c *Coordinator) recorded(m CheckpointRecorded, now time.Time) error {
@@ -282,8 +302,9 @@ func (c *Coordinator) recorded(m CheckpointRecorded, now time.Time) error {
 		}
 		return nil
 	}
-	c.recording, c.resendAt = nil, time.Time{}
-	done := Committed{Epoch: m.Epoch}
+	inherited := c.inherited
+	c.recording, c.inherited, c.resendAt = nil, false, time.Time{}
+	done := Committed{Epoch: m.Epoch, GiveUp: inherited}
 	if m.Status == StatusOK {
 		info := r.Checkpoint
 		info.States = nil

@@ -398,6 +398,12 @@ func (c *Core) committed(m Committed, now time.Time) error {
 	}
 	c.committing = false
 	r := c.saving[0]
+	if m.Err != nil && m.GiveUp {
+		c.saving = c.saving[1:]
+		c.demote(r, m.Err.Error())
+		c.carried = append(r.states, c.carried...)
+		return nil
+	}
 	if m.Err != nil {
 		c.failed, c.retryAt = true, now.Add(commitRetry)
 		c.do(CommitFailed{Epoch: r.epoch, Err: m.Err})

@@ -21,8 +21,8 @@ type Host interface {
 // Store makes checkpoints durable.
 type Store interface {
 	// Commit writes the checkpoint of epoch atomically. states are what the actors handed over since the one
-	// before, oldest first.
-	Commit(ctx context.Context, epoch Epoch, states []StateRef) error
+	// before, oldest first. keeper, what the store's role is to remember, is part of it.
+	Commit(ctx context.Context, epoch Epoch, states []StateRef, keeper KeeperState) error
 }
 
 // Clock is the driver's time.
@@ -78,16 +78,18 @@ type DriverConfig struct {
 	// Coordinator is the configuration of each of its coordinators. It has one worker; Incarnation is
 	// the driver's affair.
 	Coordinator CoordinatorConfig
-	// Restored is the checkpoint from which the store goes on.
+	// Restored is the checkpoint from which the store goes on, and Keeper what was committed with it; the zero value if it
+	// has none.
 	Restored Epoch
+	Keeper   KeeperState
 	Host     Host
 	Store    Store
 	Clock    Clock
 	Events   Events
 }
 
-// Driver plays coordinator, store and clients within one process: it owns the goroutine in which a Coordinator
-// steps, and starts another one, with another Coordinator, when that dies. The mailbox, the waiters, and what
+// Driver runs coordinators and a Keeper, and plays the clients, within one process: it owns the goroutine in which they
+// step, and starts another Coordinator when one dies. The mailbox, the waiters, and what
 // clients have asked for and not got yet belong to the driver, so they outlive the coordinators; what has
 // happened in the graph is found out from the worker's report.
 type Driver struct {
@@ -100,11 +102,9 @@ type Driver struct {
 	// own are messages of the driver to the present coordinator, which come first; refused are those that
 	// it does not take yet and that nothing else remembers.
 	own, refused []Message
-	// What the store knows: the newest term and attempt, the durable checkpoint, the one being written.
-	term       Term
-	txid       RestoreTxid
-	durable    Epoch
-	committing Epoch
+	// keeper plays the store's role, and this driver is its medium: incarnation is one that it has never heard of.
+	keeper      *Keeper
+	incarnation uint64
 	// What clients want and do not have yet: epochs, a checkpoint, mutations, losses, holds. heldOwed counts the holds
 	// without an answer.
 	demanded, ckptDemanded Epoch
@@ -150,10 +150,29 @@ type waiter struct {
 
 // NewDriver makes a driver; Run starts it.
 func NewDriver(cfg DriverConfig) *Driver {
-	return &Driver{
-		cfg: cfg, durable: cfg.Restored, dead: map[ActorID]bool{}, wake: make(chan struct{}, 1), marks: Marks{cfg.Restored, cfg.Restored, cfg.Restored},
+	st := cfg.Keeper.clone()
+	// Actors come with mutations, which are counted anew, and their states are below the store.
+	st.Checkpoints = nil
+	if cfg.Restored > 0 {
+		st.Checkpoints = []CheckpointInfo{{Epoch: cfg.Restored, Kind: KindCheckpoint}}
 	}
+	d := &Driver{
+		cfg: cfg, keeper: NewKeeper(st, nil), dead: map[ActorID]bool{}, wake: make(chan struct{}, 1), marks: Marks{cfg.Restored, cfg.Restored, cfg.Restored},
+	}
+	for _, i := range st.Coordinators {
+		d.incarnation = max(d.incarnation, i)
+	}
+	for _, w := range st.Workers {
+		for _, i := range w.Incarnations {
+			d.incarnation = max(d.incarnation, i)
+		}
+	}
+	d.incarnation++
+	return d
 }
+
+// Incarnation is one that the store has not heard of, for the worker.
+func (d *Driver) Incarnation() uint64 { return d.incarnation }
 
 // Send puts a message into the driver's mailbox. It never blocks.
 func (d *Driver) Send(m Message) {
@@ -306,7 +325,7 @@ type life struct {
 
 func newLife(d *Driver, number uint64) *life {
 	cfg := d.cfg.Coordinator
-	cfg.Incarnation = number
+	cfg.Incarnation = d.incarnation + number
 	return &life{d: d, c: NewCoordinator(cfg), cancel: func() {}}
 }
 
@@ -339,7 +358,12 @@ func (l *life) run(ctx context.Context) {
 			l.step(ctx, m)
 		case len(d.queue) > 0:
 			d.queue[0] = d.count(d.queue[0])
-			l.step(ctx, d.queue[0])
+			switch m := d.queue[0].(type) {
+			case Persisted, RegisterWorker:
+				d.store(ctx, m)
+			default:
+				l.step(ctx, m)
+			}
 			d.pop()
 		case d.fetch():
 		default:
@@ -409,13 +433,6 @@ func (d *Driver) count(m Message) Message {
 		} else if d.holds > 0 {
 			d.holds--
 			d.heldOwed = min(d.heldOwed, d.holds)
-		}
-	case CheckpointRecorded:
-		if m.Epoch == d.committing {
-			d.committing = 0
-			if m.Status == StatusOK {
-				d.durable = m.Epoch
-			}
 		}
 	}
 	return m
@@ -615,38 +632,45 @@ func (d *Driver) saved(e Epoch) {
 	d.deaths = 0
 }
 
-// store plays the store's role: storage keeps the checkpoints, and nobody but this process writes them.
+// store lets the Keeper take a message. What survives the process is written with checkpoints; numbers that are given
+// meanwhile are for parties that do not survive it either.
 func (d *Driver) store(ctx context.Context, m Message) {
-	list := func() []CheckpointInfo {
-		if d.durable == 0 {
-			return nil
-		}
-		return []CheckpointInfo{{Epoch: d.durable, Kind: KindCheckpoint, Txid: d.txid}}
+	actions, err := d.keeper.Step(m, d.cfg.Clock.Now())
+	if err != nil {
+		d.violation(err)
+		return
 	}
-	switch m := m.(type) {
-	case RegisterCoordinator:
-		d.term++
-		d.own = append(d.own, RegisterCoordinatorResponse{
-			Incarnation: m.Incarnation, Term: d.term, Txid: d.txid, Checkpoints: list(), InProgress: d.committing,
-		})
-	case ListCheckpoints:
-		d.txid = m.Txid
-		d.own = append(d.own, CheckpointList{Term: m.Term, Txid: m.Txid, Checkpoints: list()})
-	case RecordCheckpoint:
-		if d.committing != 0 {
-			// It is asked for again, because it takes its time.
-			return
-		}
-		c := m.Checkpoint
-		d.committing = c.Epoch
-		d.commit.Go(func() {
-			r := CheckpointRecorded{Term: m.Term, Txid: c.Txid, Epoch: c.Epoch}
-			if err := d.cfg.Store.Commit(ctx, c.Epoch, c.States); err != nil {
-				r.Status, r.Detail, r.Cause = StatusFailed, err.Error(), err
+	for _, a := range slices.Clone(actions) {
+		switch a := a.(type) {
+		case Send:
+			if a.To.Role == RoleWorker {
+				d.toHost(a.Message)
+			} else {
+				d.own = append(d.own, a.Message)
 			}
-			d.Send(r)
-		})
+		case PersistNumbers:
+			d.store(ctx, Persisted{})
+		case PersistList:
+			d.persistList(ctx, a.Checkpoints)
+		}
 	}
+}
+
+// persistList commits the newest checkpoint of a list, unless only older ones have been taken off it.
+func (d *Driver) persistList(ctx context.Context, list []CheckpointInfo) {
+	was := d.keeper.State()
+	if len(list) == 0 || len(was.Checkpoints) > 0 && was.Checkpoints[0].Epoch >= list[0].Epoch {
+		d.store(ctx, Persisted{List: true})
+		return
+	}
+	st := KeeperState{KeeperNumbers: was.KeeperNumbers, Checkpoints: slices.Clone(list)}
+	c := st.Checkpoints[0]
+	for i := range st.Checkpoints {
+		st.Checkpoints[i].States = nil
+	}
+	d.commit.Go(func() {
+		d.Send(Persisted{List: true, Err: d.cfg.Store.Commit(ctx, c.Epoch, c.States, st)})
+	})
 }
 
 // setMarks changes the marks and wakes who waited for them.

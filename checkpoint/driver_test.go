@@ -27,9 +27,9 @@ type oneHost struct {
 }
 
 func (h *oneHost) start() {
-	h.w = NewWorker(WorkerConfig{Worker: "w", Incarnation: 1})
+	h.w = NewWorker(WorkerConfig{Worker: "w", Incarnation: h.d.Incarnation()})
 	h.w.Start(time.Time{})
-	h.step(RegisterWorkerResponse{Worker: "w", Incarnation: 1, Generation: 1})
+	h.d.Send(RegisterWorker{Worker: "w", Incarnation: h.d.Incarnation()})
 }
 
 func (h *oneHost) Deliver(m Message) {
@@ -120,7 +120,7 @@ type oneStore struct {
 	states    []string
 }
 
-func (s *oneStore) Commit(_ context.Context, e Epoch, states []StateRef) error {
+func (s *oneStore) Commit(_ context.Context, e Epoch, states []StateRef, _ KeeperState) error {
 	s.hold.Lock()
 	defer s.hold.Unlock()
 	s.mu.Lock()

@@ -52,10 +52,12 @@ type (
 		Epoch Epoch
 		State any
 	}
-	// Committed is the store's answer to a Commit action.
+	// Committed is the store's answer to a Commit action. With GiveUp what could not be committed is not tried again as
+	// it is, but aborted, because not all that it had is known.
 	Committed struct {
-		Epoch Epoch
-		Err   error
+		Epoch  Epoch
+		Err    error
+		GiveUp bool
 	}
 	// Tick says that the time of a SetTimer has come.
 	Tick struct{}

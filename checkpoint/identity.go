@@ -11,7 +11,7 @@ type Term uint64
 
 // Generation numbers the lives of a worker. The store gives each a larger one; messages of a smaller one
 // come from the dead.
-type Generation uint32
+type Generation uint64
 
 // RestoreTxid identifies one attempt to bring all workers to one checkpoint. It grows with every attempt of
 // every coordinator, so it is also the version of the whole graph: what began under one is void under

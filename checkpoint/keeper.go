@@ -6,8 +6,16 @@ import (
 	"time"
 )
 
-// KeeperState is what the store's role must not forget. It is written whole.
+// KeeperState is what the store's role must not forget: two records, each of which is written whole.
 type KeeperState struct {
+	KeeperNumbers
+	// Checkpoints are the consistent ones, newest first, with their states; those by reference are left out once they
+	// are on the medium.
+	Checkpoints []CheckpointInfo
+}
+
+// KeeperNumbers are what only grows, and who has been given it.
+type KeeperNumbers struct {
 	Term Term
 	// Coordinators are the incarnations that have had terms, the newest last: it has Term. As many are
 	// remembered as may have a message on the way.
@@ -15,8 +23,6 @@ type KeeperState struct {
 	// Txid is the newest attempt that was announced.
 	Txid    RestoreTxid
 	Workers []RegisteredWorker
-	// Checkpoints are the consistent ones, newest first, with their states.
-	Checkpoints []CheckpointInfo
 }
 
 // RegisteredWorker is a worker with its newest life.
@@ -42,8 +48,11 @@ func live(of []uint64, inc uint64) (_ []uint64, isNew, old bool) {
 
 // What the medium behind a Keeper answers.
 type (
-	// Persisted answers Persist.
-	Persisted struct{ Err error }
+	// Persisted answers PersistNumbers, or with List PersistList.
+	Persisted struct {
+		List bool
+		Err  error
+	}
 	// BlobWritten answers WriteBlob.
 	BlobWritten struct {
 		Location string
@@ -64,9 +73,12 @@ func (BlobsRead) message()   {}
 
 // What a Keeper wants of its medium.
 type (
-	// Persist replaces the KeeperState on the medium, whole or not at all. Never issued while another is
-	// unanswered.
-	Persist struct{ State KeeperState }
+	// PersistNumbers replaces the record of the numbers on the medium, whole or not at all. Never issued while another
+	// is unanswered.
+	PersistNumbers struct{ Numbers KeeperNumbers }
+	// PersistList does the same with the list of checkpoints. A checkpoint may take its time, so numbers are written
+	// meanwhile.
+	PersistList struct{ Checkpoints []CheckpointInfo }
 	// WriteBlob writes data under a name that is not in use.
 	WriteBlob struct {
 		Location string
@@ -82,14 +94,16 @@ type (
 	DeleteBlobs struct{ Locations []string }
 )
 
-func (Persist) action()     {}
-func (WriteBlob) action()   {}
-func (ReadBlobs) action()   {}
-func (DeleteBlobs) action() {}
+func (PersistNumbers) action() {}
+func (PersistList) action()    {}
+func (WriteBlob) action()      {}
+func (ReadBlobs) action()      {}
+func (DeleteBlobs) action()    {}
 
 // Keeper is the machine of the store's role: terms, generations, the list of consistent checkpoints and the
-// states that they consist of. The medium below it writes one small record atomically and blobs by name.
-// In the server package storage is the store, and this machine is what it has to be equal to.
+// states that they consist of. The medium below it writes two small records, each of them atomically, and blobs by name. In
+// the server the driver is the medium, with package storage below: states come by reference, and go into the record of
+// their checkpoint.
 //
 // Its actions are Send, and those on the medium.
 type Keeper struct {
@@ -97,11 +111,12 @@ type Keeper struct {
 	// blobs are those that are on the medium, sorted by location.
 	blobs []blob
 	// writing are the blobs on their way.
-	writing []blobWrite
-	// ops wait for the record on the medium, which is written by one at a time; the first is under way if busy.
-	ops  []keeperOp
-	busy bool
-	next KeeperState
+	writing       []blobWrite
+	numbers, list lane
+	// recording is the checkpoint that the list is being written with, 0 for none.
+	recording Epoch
+	// listing are questions for the list that wait until it does not change.
+	listing []ListCheckpoints
 	// reads are the requests for states that wait for the medium.
 	reads   []keeperRead
 	request uint64
@@ -120,11 +135,18 @@ type blobWrite struct {
 	from WorkerID
 }
 
-// keeperOp changes the state: apply makes the next one, or says with an answer that there is nothing to
+// lane has the changes of one record, which is written by one at a time; the first is under way if busy.
+type lane struct {
+	ops  []keeperOp
+	busy bool
+	next KeeperState
+}
+
+// keeperOp changes the state: apply makes the next one, or answers and says that there is nothing to
 // change; done answers when it is on the medium.
 type keeperOp struct {
-	apply func(*KeeperState) (answer *Send)
-	done  func(err error) Send
+	apply func(*KeeperState) (change bool)
+	done  func(err error)
 }
 
 type keeperRead struct {
@@ -183,24 +205,24 @@ func (k *Keeper) Step(m Message, _ time.Time) ([]Action, error) {
 	k.actions = k.actions[:0]
 	switch m := m.(type) {
 	case RegisterCoordinator:
-		k.change(k.registerCoordinator(m))
+		k.change(&k.numbers, k.registerCoordinator(m))
 	case RegisterWorker:
-		k.change(k.registerWorker(m))
+		k.change(&k.numbers, k.registerWorker(m))
 	case ListCheckpoints:
-		k.change(k.listCheckpoints(m))
+		k.change(&k.numbers, k.listCheckpoints(m))
 	case RecordCheckpoint:
-		k.change(k.record(m))
+		k.change(&k.list, k.record(m))
 	case Clean:
-		k.change(k.clean(m))
+		k.change(&k.list, k.clean(m))
 	case SaveInstanceState:
 		k.save(m)
 	case GetInstanceState:
 		k.get(m)
 	case Persisted:
-		if !k.busy {
-			return nil, fmt.Errorf("checkpoint: the store's record was written without being asked for")
+		if !k.numbers.busy && !m.List || !k.list.busy && m.List {
+			return nil, fmt.Errorf("checkpoint: a record of the store was written without being asked for")
 		}
-		k.persisted(m.Err)
+		k.persisted(m)
 	case BlobWritten:
 		k.written(m)
 	case BlobsRead:
@@ -218,36 +240,67 @@ func toWorker(w WorkerID, m Message) Send {
 	return Send{Party{Role: RoleWorker, Worker: w}, m}
 }
 
-func (k *Keeper) change(op keeperOp) {
-	k.ops = append(k.ops, op)
+func (k *Keeper) change(l *lane, op keeperOp) {
+	l.ops = append(l.ops, op)
 	k.advance()
 }
 
-// advance begins the next change, and answers those that change nothing.
+// advance begins the next changes, and answers those that change nothing.
 func (k *Keeper) advance() {
-	for !k.busy && len(k.ops) > 0 {
-		next := k.st.clone()
-		if answer := k.ops[0].apply(&next); answer != nil {
-			k.send(*answer)
-			k.ops = k.ops[1:]
-			continue
+	for _, l := range []*lane{&k.numbers, &k.list} {
+		for !l.busy && len(l.ops) > 0 {
+			next := k.st.clone()
+			if !l.ops[0].apply(&next) {
+				l.ops = l.ops[1:]
+				continue
+			}
+			l.busy, l.next = true, next
+			if l == &k.list {
+				k.actions = append(k.actions, PersistList{Checkpoints: next.Checkpoints})
+			} else {
+				k.actions = append(k.actions, PersistNumbers{Numbers: next.KeeperNumbers})
+			}
 		}
-		k.busy, k.next = true, next
-		k.actions = append(k.actions, Persist{State: next})
 	}
+	if k.list.busy {
+		return
+	}
+	for _, m := range k.listing {
+		k.sendList(m, StatusOK, "")
+	}
+	k.listing = nil
 }
 
-func (k *Keeper) persisted(err error) {
-	op := k.ops[0]
-	k.ops = k.ops[1:]
-	k.busy = false
-	if err == nil {
-		k.st = k.next
+func (k *Keeper) persisted(m Persisted) {
+	l := &k.numbers
+	if m.List {
+		l, k.recording = &k.list, 0
 	}
-	k.next = KeeperState{}
-	k.send(op.done(err))
+	op := l.ops[0]
+	l.ops = l.ops[1:]
+	l.busy = false
+	switch {
+	case m.Err != nil:
+	case m.List:
+		k.st.Checkpoints = l.next.Checkpoints
+		k.dropReferences()
+	default:
+		k.st.KeeperNumbers = l.next.KeeperNumbers
+	}
+	l.next = KeeperState{}
+	op.done(m.Err)
 	k.collect()
 	k.advance()
+}
+
+// dropReferences lets go of the states by reference: the medium has them.
+func (k *Keeper) dropReferences() {
+	for i := range k.st.Checkpoints {
+		c := &k.st.Checkpoints[i]
+		if slices.ContainsFunc(c.States, func(s StateRef) bool { return s.Native != nil }) {
+			c.States = slices.DeleteFunc(slices.Clone(c.States), func(s StateRef) bool { return s.Native != nil })
+		}
+	}
 }
 
 func failure(err error) (Status, string) {
@@ -267,36 +320,36 @@ func (st KeeperState) summary() []CheckpointInfo {
 }
 
 func (k *Keeper) registerCoordinator(m RegisterCoordinator) keeperOp {
-	answer := func(err error) Send {
+	answer := func(err error) {
 		r := RegisterCoordinatorResponse{Incarnation: m.Incarnation}
 		if r.Status, r.Detail = failure(err); err == nil {
-			r.Term, r.Txid, r.Checkpoints = k.st.Term, k.st.Txid, k.st.summary()
+			r.Term, r.Txid, r.Checkpoints, r.InProgress = k.st.Term, k.st.Txid, k.st.summary(), k.recording
 		}
-		return toCoordinator(r)
+		k.send(toCoordinator(r))
 	}
 	return keeperOp{
-		apply: func(st *KeeperState) *Send {
+		apply: func(st *KeeperState) bool {
 			all, isNew, old := live(st.Coordinators, m.Incarnation)
 			if old {
-				s := toCoordinator(RegisterCoordinatorResponse{
+				k.send(toCoordinator(RegisterCoordinatorResponse{
 					Incarnation: m.Incarnation, Status: StatusFenced, Detail: "there is a later coordinator",
-				})
-				return &s
+				}))
+				return false
 			}
 			if !isNew {
-				s := answer(nil)
-				return &s
+				answer(nil)
+				return false
 			}
 			st.Term++
 			st.Coordinators = all
-			return nil
+			return true
 		},
 		done: answer,
 	}
 }
 
 func (k *Keeper) registerWorker(m RegisterWorker) keeperOp {
-	answer := func(err error) Send {
+	answer := func(err error) {
 		r := RegisterWorkerResponse{Worker: m.Worker, Incarnation: m.Incarnation}
 		r.Status, r.Detail = failure(err)
 		for _, w := range k.st.Workers {
@@ -304,103 +357,118 @@ func (k *Keeper) registerWorker(m RegisterWorker) keeperOp {
 				r.Generation = w.Generation
 			}
 		}
-		return toWorker(m.Worker, r)
+		k.send(toWorker(m.Worker, r))
 	}
 	return keeperOp{
-		apply: func(st *KeeperState) *Send {
+		apply: func(st *KeeperState) bool {
 			for i, w := range st.Workers {
 				if w.Worker != m.Worker {
 					continue
 				}
 				all, isNew, old := live(w.Incarnations, m.Incarnation)
 				if old {
-					s := toWorker(m.Worker, RegisterWorkerResponse{
+					k.send(toWorker(m.Worker, RegisterWorkerResponse{
 						Worker: m.Worker, Incarnation: m.Incarnation, Status: StatusFenced, Detail: "there is a later life of the worker",
-					})
-					return &s
+					}))
+					return false
 				}
 				if !isNew {
-					s := answer(nil)
-					return &s
+					answer(nil)
+					return false
 				}
 				st.Workers[i].Incarnations, st.Workers[i].Generation = all, w.Generation+1
-				return nil
+				return true
 			}
 			st.Workers = append(st.Workers, RegisteredWorker{m.Worker, []uint64{m.Incarnation}, 1})
-			return nil
+			return true
 		},
 		done: answer,
 	}
 }
 
-func (k *Keeper) listCheckpoints(m ListCheckpoints) keeperOp {
-	answer := func(s Status, detail string) Send {
-		r := CheckpointList{Term: m.Term, Txid: m.Txid, Status: s, Detail: detail}
-		if s == StatusOK {
-			r.Checkpoints = k.st.summary()
-		}
-		return toCoordinator(r)
+func (k *Keeper) sendList(m ListCheckpoints, s Status, detail string) {
+	r := CheckpointList{Term: m.Term, Txid: m.Txid, Status: s, Detail: detail}
+	if s == StatusOK {
+		r.Checkpoints = k.st.summary()
 	}
+	k.send(toCoordinator(r))
+}
+
+// listCheckpoints begins an attempt. A checkpoint of the one before that is being recorded is in the list or will never be:
+// so the answer waits for it.
+func (k *Keeper) listCheckpoints(m ListCheckpoints) keeperOp {
 	return keeperOp{
-		apply: func(st *KeeperState) *Send {
+		apply: func(st *KeeperState) bool {
 			if m.Term != st.Term || m.Txid < st.Txid {
-				s := answer(StatusFenced, "there is a later coordinator")
-				return &s
+				k.sendList(m, StatusFenced, "there is a later coordinator")
+				return false
 			}
 			if m.Txid == st.Txid {
-				s := answer(StatusOK, "")
-				return &s
+				k.listing = append(k.listing, m)
+				return false
 			}
 			st.Txid = m.Txid
-			return nil
+			return true
 		},
-		done: func(err error) Send { return answer(failure(err)) },
+		done: func(err error) {
+			if err != nil {
+				k.sendList(m, StatusFailed, err.Error())
+				return
+			}
+			k.listing = append(k.listing, m)
+		},
 	}
 }
 
 // record makes a checkpoint the newest of the list.
 func (k *Keeper) record(m RecordCheckpoint) keeperOp {
 	c := m.Checkpoint
-	answer := func(s Status, detail string) *Send {
-		a := toCoordinator(CheckpointRecorded{Term: m.Term, Txid: c.Txid, Epoch: c.Epoch, Status: s, Detail: detail})
-		return &a
+	answer := func(s Status, detail string, cause error) {
+		k.send(toCoordinator(CheckpointRecorded{Term: m.Term, Txid: c.Txid, Epoch: c.Epoch, Status: s, Detail: detail, Cause: cause}))
 	}
 	return keeperOp{
-		apply: func(st *KeeperState) *Send {
+		apply: func(st *KeeperState) bool {
 			if m.Term != st.Term || c.Txid != st.Txid {
-				return answer(StatusFenced, "there is a later coordinator or attempt")
+				answer(StatusFenced, "there is a later coordinator or attempt", nil)
+				return false
 			}
 			if len(st.Checkpoints) > 0 && c.Epoch <= st.Checkpoints[0].Epoch {
 				// It was recorded before, and the answer got lost.
-				return answer(StatusOK, "")
+				answer(StatusOK, "", nil)
+				return false
 			}
 			for _, s := range c.States {
 				if s.Location != "" && !k.has(s.Location) {
-					return answer(StatusFailed, fmt.Sprintf("there is no state %s", s.Location))
+					answer(StatusFailed, fmt.Sprintf("there is no state %s", s.Location), nil)
+					return false
 				}
 			}
 			st.Checkpoints = slices.Insert(st.Checkpoints, 0, c)
-			return nil
+			k.recording = c.Epoch
+			return true
 		},
-		done: func(err error) Send { return *answer(failure(err)) },
+		done: func(err error) {
+			s, detail := failure(err)
+			answer(s, detail, err)
+		},
 	}
 }
 
 // clean takes checkpoints from the list. What younger ones need of them becomes theirs.
 func (k *Keeper) clean(m Clean) keeperOp {
 	var cleaned []Epoch
-	answer := func(s Status, detail string) Send {
+	answer := func(s Status, detail string) {
 		r := CleanResponse{Term: m.Term, Status: s, Detail: detail}
 		if s == StatusOK {
 			r.Cleaned = cleaned
 		}
-		return toCoordinator(r)
+		k.send(toCoordinator(r))
 	}
 	return keeperOp{
-		apply: func(st *KeeperState) *Send {
+		apply: func(st *KeeperState) bool {
 			if m.Term != st.Term {
-				s := answer(StatusFenced, "there is a later coordinator")
-				return &s
+				answer(StatusFenced, "there is a later coordinator")
+				return false
 			}
 			var kept []CheckpointInfo
 			for i := len(st.Checkpoints) - 1; i >= 0; i-- {
@@ -419,14 +487,17 @@ func (k *Keeper) clean(m Clean) keeperOp {
 			}
 			slices.Reverse(cleaned)
 			if len(cleaned) == 0 {
-				s := answer(StatusOK, "")
-				return &s
+				answer(StatusOK, "")
+				return false
 			}
 			slices.Reverse(kept)
 			st.Checkpoints = kept
-			return nil
+			return true
 		},
-		done: func(err error) Send { return answer(failure(err)) },
+		done: func(err error) {
+			s, detail := failure(err)
+			answer(s, detail)
+		},
 	}
 }
 
@@ -506,9 +577,12 @@ func (k *Keeper) written(m BlobWritten) {
 // up to the newest checkpoint of this one, which has what it needs.
 func (k *Keeper) collect() {
 	used := map[string]bool{}
-	for _, c := range k.st.Checkpoints {
-		for _, s := range c.States {
-			used[s.Location] = true
+	// The list that is on its way has its states too.
+	for _, list := range [][]CheckpointInfo{k.st.Checkpoints, k.list.next.Checkpoints} {
+		for _, c := range list {
+			for _, s := range c.States {
+				used[s.Location] = true
+			}
 		}
 	}
 	var newest CheckpointInfo

@@ -180,12 +180,18 @@ func (s *stage) action(of Party, a Action) {
 		s.post(parcel{of, a.To, a.Message})
 	case SetTimer:
 		s.timers[name(of)] = a.At
-	case Persist:
+	case PersistNumbers:
 		err := s.disk()
 		if err == nil {
-			s.record = a.State
+			s.record.KeeperNumbers = a.Numbers
 		}
 		s.queue = append(s.queue, parcel{of, of, Persisted{Err: err}})
+	case PersistList:
+		err := s.disk()
+		if err == nil {
+			s.record.Checkpoints = a.Checkpoints
+		}
+		s.queue = append(s.queue, parcel{of, of, Persisted{List: true, Err: err}})
 	case WriteBlob:
 		err := s.disk()
 		if err == nil {

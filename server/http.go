@@ -106,6 +106,13 @@ func (s *Server) metrics() prometheus.Collector {
 				{float64(t.Aligned), []string{"aligned"}}, {float64(t.Buffered), []string{"buffered"}}, {float64(t.Spilled), []string{"spilled"}},
 			}
 		})
+	many("messages_dropped_total", "Messages between actors that were not taken: of a dead generation, sent twice, or of a generation that is not known yet.",
+		"reason", counter, func(m *measured) []labelled {
+			d := m.engine.Checkpoints.Dropped
+			return []labelled{
+				{float64(d.Fenced), []string{"fenced"}}, {float64(d.Duplicates), []string{"duplicate"}}, {float64(d.Ahead), []string{"ahead"}},
+			}
+		})
 	add("checkpoints_retained", "Checkpoints before the newest one that can be gone back to.", gauge, func(m *measured) float64 {
 		return float64(m.engine.Retained)
 	})

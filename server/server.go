@@ -47,6 +47,12 @@ type Config struct {
 	// BarrierInterval is the longest time that input waits for its epoch to end, CheckpointInterval
 	// the time between checkpoints. Defaults 100 ms and 1 s.
 	BarrierInterval, CheckpointInterval time.Duration
+	// CheckpointTimeout is how long a checkpoint may take until all actors have passed its barrier; then it is aborted
+	// (0: as long as it needs). CheckpointsInFlight is how many may be on their way at a time. Default 2.
+	CheckpointTimeout   time.Duration
+	CheckpointsInFlight int
+	// StuckAfter is how long a barrier may be on its way until the log names the actors that it waits for. Default 10 s.
+	StuckAfter time.Duration
 	// FailoverStrategy is what is restarted when a job fails: restart-region (the default), its region alone;
 	// restart-all, everything. RestartAttempts is how often a job may fail in a row before it is stalled
 	// (0: 5, negative: always again), RestartDelayMax the longest pause before a restart (0: 2 s).
@@ -182,7 +188,11 @@ func Open(cfg Config) (*Server, error) {
 			Dir: cfg.DataDir, Retained: cfg.CheckpointsRetained, RetainInterval: cfg.CheckpointRetentionInterval,
 		},
 		Logger: cfg.Logger, Parallelism: cfg.Parallelism, MaxRecursion: cfg.MaxRecursion,
-		Checkpoint:  checkpoint.Config{BarrierInterval: cfg.BarrierInterval, CheckpointInterval: cfg.CheckpointInterval},
+		Checkpoint: checkpoint.Config{
+			BarrierInterval: cfg.BarrierInterval, CheckpointInterval: cfg.CheckpointInterval, CheckpointTimeout: cfg.CheckpointTimeout,
+			MaxCheckpoints: cfg.CheckpointsInFlight,
+		},
+		StuckAfter:  cfg.StuckAfter,
 		MemoryLimit: cfg.MemoryLimit, Connectors: cfg.Connectors, Registry: syscat.Registry(), Catalog: syscat.WithSystem,
 	}
 	ec.Failover = failover.Config{Attempts: cfg.RestartAttempts, MaxDelay: cfg.RestartDelayMax, Strategy: strategy}

@@ -9,7 +9,7 @@ import (
 type ProducerID uint32
 
 // Generation counts the lives of a producer, from 1. It grows with each incarnation.
-type Generation uint32
+type Generation uint64
 
 // Version numbers the snapshots from 1; a message of version V is included in snapshot V and all later ones.
 type Version uint64
@@ -58,13 +58,13 @@ func (h Header) String() string {
 }
 
 // HeaderSize is the size of an encoded header with its kind.
-const HeaderSize = 1 + 4 + 4 + 8 + 8
+const HeaderSize = 1 + 4 + 8 + 8 + 8
 
 // Append encodes the header and the kind behind dst, in HeaderSize bytes.
 func (h Header) Append(dst []byte, k Kind) []byte {
 	dst = append(dst, byte(k))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(h.Producer))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(h.Generation))
+	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Generation))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Version))
 	return binary.BigEndian.AppendUint64(dst, uint64(h.Seq))
 }
@@ -80,9 +80,9 @@ func ParseHeader(b []byte) (h Header, k Kind, rest []byte, err error) {
 	}
 	h = Header{
 		Producer:   ProducerID(binary.BigEndian.Uint32(b[1:])),
-		Generation: Generation(binary.BigEndian.Uint32(b[5:])),
-		Version:    Version(binary.BigEndian.Uint64(b[9:])),
-		Seq:        Seq(binary.BigEndian.Uint64(b[17:])),
+		Generation: Generation(binary.BigEndian.Uint64(b[5:])),
+		Version:    Version(binary.BigEndian.Uint64(b[13:])),
+		Seq:        Seq(binary.BigEndian.Uint64(b[21:])),
 	}
 	if h.Generation == 0 || h.Version == 0 || h.Seq == 0 {
 		return h, 0, nil, fmt.Errorf("channel: header %v has a zero", h)

@@ -545,7 +545,7 @@ func (x *Placement) GetSource() bool {
 type ChannelPosition struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Peer          uint32                 `protobuf:"varint,1,opt,name=peer,proto3" json:"peer,omitempty"`
-	Generation    uint32                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	Epoch         uint64                 `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Seq           uint64                 `protobuf:"varint,4,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -589,7 +589,7 @@ func (x *ChannelPosition) GetPeer() uint32 {
 	return 0
 }
 
-func (x *ChannelPosition) GetGeneration() uint32 {
+func (x *ChannelPosition) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -804,7 +804,7 @@ type RegisterWorkerResponse struct {
 	Incarnation   uint64                 `protobuf:"varint,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	Status        Status                 `protobuf:"varint,3,opt,name=status,proto3,enum=weir.checkpoint.Status" json:"status,omitempty"`
 	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
-	Generation    uint32                 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -867,7 +867,7 @@ func (x *RegisterWorkerResponse) GetDetail() string {
 	return ""
 }
 
-func (x *RegisterWorkerResponse) GetGeneration() uint32 {
+func (x *RegisterWorkerResponse) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -1054,7 +1054,7 @@ type RestoreTopologyState struct {
 	Actors        []*Placement           `protobuf:"bytes,4,rep,name=actors,proto3" json:"actors,omitempty"`
 	Base          uint64                 `protobuf:"varint,5,opt,name=base,proto3" json:"base,omitempty"`
 	LastMutation  uint64                 `protobuf:"varint,6,opt,name=last_mutation,json=lastMutation,proto3" json:"last_mutation,omitempty"`
-	Generation    uint32                 `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1131,7 +1131,7 @@ func (x *RestoreTopologyState) GetLastMutation() uint64 {
 	return 0
 }
 
-func (x *RestoreTopologyState) GetGeneration() uint32 {
+func (x *RestoreTopologyState) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -1141,7 +1141,7 @@ func (x *RestoreTopologyState) GetGeneration() uint32 {
 type RestoreTopologyStateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	Generation    uint32                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	RestoreTxid   uint64                 `protobuf:"varint,3,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	Checkpoint    uint64                 `protobuf:"varint,4,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
 	Status        Status                 `protobuf:"varint,5,opt,name=status,proto3,enum=weir.checkpoint.Status" json:"status,omitempty"`
@@ -1188,7 +1188,7 @@ func (x *RestoreTopologyStateResponse) GetWorker() string {
 	return ""
 }
 
-func (x *RestoreTopologyStateResponse) GetGeneration() uint32 {
+func (x *RestoreTopologyStateResponse) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -1233,7 +1233,7 @@ func (x *RestoreTopologyStateResponse) GetActors() []*Placement {
 type GetInstanceState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	Generation    uint32                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	RestoreTxid   uint64                 `protobuf:"varint,3,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	Actor         uint32                 `protobuf:"varint,4,opt,name=actor,proto3" json:"actor,omitempty"`
 	Checkpoint    uint64                 `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
@@ -1278,7 +1278,7 @@ func (x *GetInstanceState) GetWorker() string {
 	return ""
 }
 
-func (x *GetInstanceState) GetGeneration() uint32 {
+func (x *GetInstanceState) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -1954,7 +1954,7 @@ type DownstreamMarker struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Origin        uint32                 `protobuf:"varint,1,opt,name=origin,proto3" json:"origin,omitempty"`
 	Destination   uint32                 `protobuf:"varint,2,opt,name=destination,proto3" json:"destination,omitempty"`
-	Generation    uint32                 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
 	Epoch         uint64                 `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Kind          Kind                   `protobuf:"varint,5,opt,name=kind,proto3,enum=weir.checkpoint.Kind" json:"kind,omitempty"`
 	Seq           uint64                 `protobuf:"varint,6,opt,name=seq,proto3" json:"seq,omitempty"`
@@ -2006,7 +2006,7 @@ func (x *DownstreamMarker) GetDestination() uint32 {
 	return 0
 }
 
-func (x *DownstreamMarker) GetGeneration() uint32 {
+func (x *DownstreamMarker) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -2121,7 +2121,7 @@ func (x *StoreInstanceState) GetOutputs() []*ChannelPosition {
 type SaveInstanceState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	Generation    uint32                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	RestoreTxid   uint64                 `protobuf:"varint,3,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	State         *State                 `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2165,7 +2165,7 @@ func (x *SaveInstanceState) GetWorker() string {
 	return ""
 }
 
-func (x *SaveInstanceState) GetGeneration() uint32 {
+func (x *SaveInstanceState) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -2281,7 +2281,7 @@ func (x *SaveInstanceStateResponse) GetLocation() string {
 type InstanceStateStored struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	Generation    uint32                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	RestoreTxid   uint64                 `protobuf:"varint,3,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	Actor         uint32                 `protobuf:"varint,4,opt,name=actor,proto3" json:"actor,omitempty"`
 	Attempt       uint64                 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
@@ -2329,7 +2329,7 @@ func (x *InstanceStateStored) GetWorker() string {
 	return ""
 }
 
-func (x *InstanceStateStored) GetGeneration() uint32 {
+func (x *InstanceStateStored) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -2975,7 +2975,7 @@ func (x *ResetTopologyState) GetReason() string {
 type UpdateActorState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Worker        string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	Generation    uint32                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	RestoreTxid   uint64                 `protobuf:"varint,3,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	Actor         uint32                 `protobuf:"varint,4,opt,name=actor,proto3" json:"actor,omitempty"`
 	Attempt       uint64                 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
@@ -3023,7 +3023,7 @@ func (x *UpdateActorState) GetWorker() string {
 	return ""
 }
 
-func (x *UpdateActorState) GetGeneration() uint32 {
+func (x *UpdateActorState) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -3413,7 +3413,7 @@ type WorkerReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
 	Worker        string                 `protobuf:"bytes,2,opt,name=worker,proto3" json:"worker,omitempty"`
-	Generation    uint32                 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64                 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
 	Phase         Phase                  `protobuf:"varint,4,opt,name=phase,proto3,enum=weir.checkpoint.Phase" json:"phase,omitempty"`
 	RestoreTxid   uint64                 `protobuf:"varint,5,opt,name=restore_txid,json=restoreTxid,proto3" json:"restore_txid,omitempty"`
 	Checkpoint    uint64                 `protobuf:"varint,6,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
@@ -3472,7 +3472,7 @@ func (x *WorkerReport) GetWorker() string {
 	return ""
 }
 
-func (x *WorkerReport) GetGeneration() uint32 {
+func (x *WorkerReport) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
 	}
@@ -4766,7 +4766,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x0fChannelPosition\x12\x12\n" +
 	"\x04peer\x18\x01 \x01(\rR\x04peer\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x02 \x01(\rR\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
 	"generation\x12\x14\n" +
 	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\x12\x10\n" +
 	"\x03seq\x18\x04 \x01(\x04R\x03seq\"7\n" +
@@ -4790,7 +4790,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x06status\x18\x03 \x01(\x0e2\x17.weir.checkpoint.StatusR\x06status\x12\x16\n" +
 	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x05 \x01(\rR\n" +
+	"generation\x18\x05 \x01(\x04R\n" +
 	"generation\"\x1f\n" +
 	"\tReconcile\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\"H\n" +
@@ -4813,12 +4813,12 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x04base\x18\x05 \x01(\x04R\x04base\x12#\n" +
 	"\rlast_mutation\x18\x06 \x01(\x04R\flastMutation\x12\x1e\n" +
 	"\n" +
-	"generation\x18\a \x01(\rR\n" +
+	"generation\x18\a \x01(\x04R\n" +
 	"generation\"\x96\x02\n" +
 	"\x1cRestoreTopologyStateResponse\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x02 \x01(\rR\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
 	"generation\x12!\n" +
 	"\frestore_txid\x18\x03 \x01(\x04R\vrestoreTxid\x12\x1e\n" +
 	"\n" +
@@ -4830,7 +4830,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x10GetInstanceState\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x02 \x01(\rR\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
 	"generation\x12!\n" +
 	"\frestore_txid\x18\x03 \x01(\x04R\vrestoreTxid\x12\x14\n" +
 	"\x05actor\x18\x04 \x01(\rR\x05actor\x12\x1e\n" +
@@ -4897,7 +4897,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x06origin\x18\x01 \x01(\rR\x06origin\x12 \n" +
 	"\vdestination\x18\x02 \x01(\rR\vdestination\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x03 \x01(\rR\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
 	"generation\x12\x14\n" +
 	"\x05epoch\x18\x04 \x01(\x04R\x05epoch\x12)\n" +
 	"\x04kind\x18\x05 \x01(\x0e2\x15.weir.checkpoint.KindR\x04kind\x12\x10\n" +
@@ -4912,7 +4912,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x11SaveInstanceState\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x02 \x01(\rR\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
 	"generation\x12!\n" +
 	"\frestore_txid\x18\x03 \x01(\x04R\vrestoreTxid\x12,\n" +
 	"\x05state\x18\x04 \x01(\v2\x16.weir.checkpoint.StateR\x05state\"\xe7\x01\n" +
@@ -4927,7 +4927,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x13InstanceStateStored\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x02 \x01(\rR\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
 	"generation\x12!\n" +
 	"\frestore_txid\x18\x03 \x01(\x04R\vrestoreTxid\x12\x14\n" +
 	"\x05actor\x18\x04 \x01(\rR\x05actor\x12\x18\n" +
@@ -4982,7 +4982,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x10UpdateActorState\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x02 \x01(\rR\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
 	"generation\x12!\n" +
 	"\frestore_txid\x18\x03 \x01(\x04R\vrestoreTxid\x12\x14\n" +
 	"\x05actor\x18\x04 \x01(\rR\x05actor\x12\x18\n" +
@@ -5024,7 +5024,7 @@ const file_checkpoint_checkpointpb_checkpoint_proto_rawDesc = "" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x03 \x01(\rR\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
 	"generation\x12,\n" +
 	"\x05phase\x18\x04 \x01(\x0e2\x16.weir.checkpoint.PhaseR\x05phase\x12!\n" +
 	"\frestore_txid\x18\x05 \x01(\x04R\vrestoreTxid\x12\x1e\n" +

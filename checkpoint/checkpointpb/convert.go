@@ -137,7 +137,7 @@ func placementFromWire(w *Placement) checkpoint.Placement {
 }
 
 func positionToWire(p checkpoint.ChannelPosition) *ChannelPosition {
-	return &ChannelPosition{Peer: uint32(p.Peer), Generation: uint32(p.Generation), Epoch: uint64(p.Epoch), Seq: p.Seq}
+	return &ChannelPosition{Peer: uint32(p.Peer), Generation: uint64(p.Generation), Epoch: uint64(p.Epoch), Seq: p.Seq}
 }
 
 func positionFromWire(w *ChannelPosition) checkpoint.ChannelPosition {

@@ -28,7 +28,7 @@ func ToWire(m checkpoint.Message) (*Envelope, error) {
 	case checkpoint.RegisterWorkerResponse:
 		return wrap(&Envelope_RegisterWorkerResponse{&RegisterWorkerResponse{
 			Worker: string(m.Worker), Incarnation: m.Incarnation, Status: Status(m.Status), Detail: m.Detail,
-			Generation: uint32(m.Generation),
+			Generation: uint64(m.Generation),
 		}}), nil
 	case checkpoint.Reconcile:
 		return wrap(&Envelope_Reconcile{&Reconcile{Term: uint64(m.Term)}}), nil
@@ -45,19 +45,19 @@ func ToWire(m checkpoint.Message) (*Envelope, error) {
 		}}), nil
 	case checkpoint.RestoreTopologyState:
 		return wrap(&Envelope_RestoreTopologyState{&RestoreTopologyState{
-			Term: uint64(m.Term), RestoreTxid: uint64(m.Txid), Generation: uint32(m.Generation),
+			Term: uint64(m.Term), RestoreTxid: uint64(m.Txid), Generation: uint64(m.Generation),
 			Checkpoint: uint64(m.Checkpoint), Actors: convert(m.Actors, placementToWire), Base: uint64(m.Base),
 			LastMutation: m.LastMutation,
 		}}), nil
 	case checkpoint.RestoreTopologyStateResponse:
 		return wrap(&Envelope_RestoreTopologyStateResponse{&RestoreTopologyStateResponse{
-			Worker: string(m.Worker), Generation: uint32(m.Generation), RestoreTxid: uint64(m.Txid),
+			Worker: string(m.Worker), Generation: uint64(m.Generation), RestoreTxid: uint64(m.Txid),
 			Checkpoint: uint64(m.Checkpoint), Status: Status(m.Status), Detail: m.Detail,
 			Actors: convert(m.Actors, placementToWire),
 		}}), nil
 	case checkpoint.GetInstanceState:
 		return wrap(&Envelope_GetInstanceState{&GetInstanceState{
-			Worker: string(m.Worker), Generation: uint32(m.Generation), RestoreTxid: uint64(m.Txid),
+			Worker: string(m.Worker), Generation: uint64(m.Generation), RestoreTxid: uint64(m.Txid),
 			Actor: uint32(m.Actor), Checkpoint: uint64(m.Checkpoint),
 		}}), nil
 	case checkpoint.GetInstanceStateResponse:
@@ -116,7 +116,7 @@ func ToWire(m checkpoint.Message) (*Envelope, error) {
 		}}), nil
 	case checkpoint.DownstreamMarker:
 		return wrap(&Envelope_DownstreamMarker{&DownstreamMarker{
-			Origin: uint32(m.Origin), Destination: uint32(m.Destination), Generation: uint32(m.Generation),
+			Origin: uint32(m.Origin), Destination: uint32(m.Destination), Generation: uint64(m.Generation),
 			Epoch: uint64(m.Epoch), Kind: Kind(m.Kind), Seq: m.Seq,
 		}}), nil
 	case checkpoint.StoreInstanceState:
@@ -134,7 +134,7 @@ func ToWire(m checkpoint.Message) (*Envelope, error) {
 			return nil, err
 		}
 		return wrap(&Envelope_SaveInstanceState{&SaveInstanceState{
-			Worker: string(m.Worker), Generation: uint32(m.Generation), RestoreTxid: uint64(m.Txid),
+			Worker: string(m.Worker), Generation: uint64(m.Generation), RestoreTxid: uint64(m.Txid),
 			State: state,
 		}}), nil
 	case checkpoint.SaveInstanceStateResponse:
@@ -148,7 +148,7 @@ func ToWire(m checkpoint.Message) (*Envelope, error) {
 			return nil, err
 		}
 		return wrap(&Envelope_InstanceStateStored{&InstanceStateStored{
-			Worker: string(m.Worker), Generation: uint32(m.Generation), RestoreTxid: uint64(m.Txid),
+			Worker: string(m.Worker), Generation: uint64(m.Generation), RestoreTxid: uint64(m.Txid),
 			Actor: uint32(m.Actor), Attempt: uint64(m.Attempt), Epoch: uint64(m.Epoch), State: state,
 			Pending: m.Pending,
 		}}), nil
@@ -190,7 +190,7 @@ func ToWire(m checkpoint.Message) (*Envelope, error) {
 		}}), nil
 	case checkpoint.UpdateActorState:
 		return wrap(&Envelope_UpdateActorState{&UpdateActorState{
-			Worker: string(m.Worker), Generation: uint32(m.Generation), RestoreTxid: uint64(m.Txid),
+			Worker: string(m.Worker), Generation: uint64(m.Generation), RestoreTxid: uint64(m.Txid),
 			Actor: uint32(m.Actor), Attempt: uint64(m.Attempt), State: ActorState(m.State), Detail: m.Detail,
 			Passed: uint64(m.Passed),
 		}}), nil
@@ -211,7 +211,7 @@ func ToWire(m checkpoint.Message) (*Envelope, error) {
 			return nil, err
 		}
 		return wrap(&Envelope_WorkerReport{&WorkerReport{
-			Term: uint64(m.Term), Worker: string(m.Worker), Generation: uint32(m.Generation),
+			Term: uint64(m.Term), Worker: string(m.Worker), Generation: uint64(m.Generation),
 			Phase: Phase(m.Phase), RestoreTxid: uint64(m.Txid), Checkpoint: uint64(m.Checkpoint),
 			Started: uint64(m.Started), Completed: uint64(m.Completed), Saved: uint64(m.Saved),
 			LastMutation: m.LastMutation, Dirty: m.Dirty, Rounds: rounds, Actors: actors,

@@ -8,7 +8,7 @@ import (
 	"github.com/weirdb/weir/checkpoint"
 )
 
-// medium is the disk of the store: one record that is replaced as a whole, and blobs.
+// medium is the disk of the store: two records that are replaced as a whole, and blobs.
 type medium struct {
 	state checkpoint.KeeperState
 	blobs map[string][]byte
@@ -22,14 +22,22 @@ func (m *medium) init() { m.blobs, m.corrupt = map[string][]byte{}, map[string]b
 
 var errDiskFull = errors.New("no space left on device")
 
-func (m *medium) persist(w *world, st checkpoint.KeeperState) error {
+func (m *medium) persistNumbers(n checkpoint.KeeperNumbers) error {
 	if m.full {
 		return errDiskFull
 	}
-	old := m.state
-	m.state = st
-	if len(st.Checkpoints) > 0 && (len(old.Checkpoints) == 0 || old.Checkpoints[0].Epoch < st.Checkpoints[0].Epoch) {
-		w.check.recorded(st)
+	m.state.KeeperNumbers = n
+	return nil
+}
+
+func (m *medium) persistList(w *world, list []checkpoint.CheckpointInfo) error {
+	if m.full {
+		return errDiskFull
+	}
+	old := m.state.Checkpoints
+	m.state.Checkpoints = list
+	if len(list) > 0 && (len(old) == 0 || old[0].Epoch < list[0].Epoch) {
+		w.check.recorded(m.state)
 	}
 	return nil
 }

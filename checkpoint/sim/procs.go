@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"fmt"
+	"errors"
 	"sort"
 	"time"
 
@@ -144,7 +144,9 @@ func (p *coordProc) act(a checkpoint.Action) {
 	case checkpoint.StateChanged:
 		w.say("coordinator: %s -> %s (%s) attempt %s", a.From, a.To, a.Reason, a.Txid)
 		w.note(uint64(a.From), uint64(a.To), uint64(a.Txid))
-		if p == w.coord && a.To == checkpoint.CoordinatorFailing {
+		// When all workers have been started again the next coordinator goes on with the start-up.
+		again := a.From == checkpoint.CoordinatorReconciling && a.To == checkpoint.CoordinatorRestoring
+		if p == w.coord && (a.To == checkpoint.CoordinatorFailing || again) {
 			w.local.global()
 		}
 		if p == w.coord && a.From == checkpoint.CoordinatorReconciling && a.To == checkpoint.CoordinatorRunning {
@@ -358,17 +360,20 @@ func (p *storeProc) act(a checkpoint.Action) {
 	switch a := a.(type) {
 	case checkpoint.Send:
 		w.post(checkpoint.Party{Role: checkpoint.RoleStore}, a.To, a.Message)
-	case checkpoint.Persist:
-		if p.dead {
-			return
-		}
+	case checkpoint.PersistNumbers:
 		done(func() error {
-			if p != w.store && w.store != nil {
-				// Two stores never write at the same time: the medium is locked by the one that lives.
-				return fmt.Errorf("locked")
+			if p.locked() {
+				return errLocked
 			}
-			return w.medium.persist(w, a.State)
+			return w.medium.persistNumbers(a.Numbers)
 		}, func(err error) checkpoint.Message { return checkpoint.Persisted{Err: err} })
+	case checkpoint.PersistList:
+		done(func() error {
+			if p.locked() {
+				return errLocked
+			}
+			return w.medium.persistList(w, a.Checkpoints)
+		}, func(err error) checkpoint.Message { return checkpoint.Persisted{List: true, Err: err} })
 	case checkpoint.WriteBlob:
 		done(func() error { return w.medium.write(w, a.Location, a.Data) },
 			func(err error) checkpoint.Message { return checkpoint.BlobWritten{Location: a.Location, Err: err} })
@@ -381,3 +386,8 @@ func (p *storeProc) act(a checkpoint.Action) {
 		w.medium.remove(w, a.Locations)
 	}
 }
+
+var errLocked = errors.New("locked")
+
+// locked: two stores never write at the same time, since the one that lives has locked the medium.
+func (p *storeProc) locked() bool { return p != p.w.store && p.w.store != nil }

@@ -31,6 +31,15 @@ func serveCommand() *cobra.Command {
 			if cfg.MemoryLimit, err = parseBytes(memory); err != nil {
 				return fmt.Errorf("--memory-limit: %w", err)
 			}
+			if cfg.CheckpointsInFlight < 1 {
+				return fmt.Errorf("--checkpoints-in-flight: %d is less than 1", cfg.CheckpointsInFlight)
+			}
+			if cfg.CheckpointTimeout < 0 {
+				return fmt.Errorf("--checkpoint-timeout: %s is negative", cfg.CheckpointTimeout)
+			}
+			if cfg.StuckAfter <= 0 {
+				return fmt.Errorf("--barrier-stuck-after: %s is not positive", cfg.StuckAfter)
+			}
 			if cfg.CheckpointsRetained == 0 {
 				cfg.CheckpointsRetained = -1
 			}
@@ -74,6 +83,11 @@ func serveCommand() *cobra.Command {
 	f.IntVar(&cfg.RestartAttempts, "restart-attempts", 0, "failures in a row after which a job is stalled; 0 means 5, -1 never")
 	f.DurationVar(&cfg.RestartDelayMax, "restart-delay-max", 2*time.Second, "longest pause before a job is started again")
 	f.DurationVar(&cfg.CheckpointInterval, "checkpoint-interval", time.Second, "time between checkpoints while there is input")
+	f.DurationVar(&cfg.CheckpointTimeout, "checkpoint-timeout", 0,
+		"time after which a checkpoint that some actor has not reached is given up for the next one, which gets twice as long; 0 means never")
+	f.IntVar(&cfg.CheckpointsInFlight, "checkpoints-in-flight", 2, "checkpoints that may be on their way through the dataflow at a time")
+	f.DurationVar(&cfg.StuckAfter, "barrier-stuck-after", 10*time.Second,
+		"time after which the log names the actors that a barrier waits for")
 	f.IntVar(&cfg.CheckpointsRetained, "checkpoints-retained", 2,
 		"earlier checkpoints that are kept, to go back to if the newest one is damaged")
 	f.DurationVar(&cfg.CheckpointRetentionInterval, "checkpoint-retention-interval", time.Minute,

@@ -24,7 +24,9 @@ type actor struct {
 	frag *Fragment
 	// index is the actor's number among the frag.Parallel actors of its fragment.
 	index int
-	// gen is the generation of everything that the actor sends.
+	// as is who the actor is for those that it sends to, the same after each restart; gen is the generation of everything
+	// that it sends.
+	as   channel.ProducerID
 	gen  channel.Generation
 	in   *inbox
 	gate *gate

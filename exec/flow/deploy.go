@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weirdb/weir/checkpoint"
@@ -81,8 +82,10 @@ func (r *Runtime) Remove(ctx context.Context, save Save, ids ...JobID) (storage.
 		for _, d := range removed {
 			r.leave(d, false)
 		}
+		return e, err
 	}
-	return e, err
+	maps.DeleteFunc(r.producers, func(k producerKey, _ channel.ProducerID) bool { return removed[k.job] != nil })
+	return e, nil
 }
 
 // leave moves a job from the deployed ones to those that are leaving, or back.
@@ -213,6 +216,24 @@ func (r *Runtime) build(j *Job, m *Mutation) error {
 	return nil
 }
 
+// producerKey says which actor of which job somebody is, over restarts.
+type producerKey struct {
+	job             JobID
+	fragment, index int
+}
+
+// producer gives an actor's id as a producer; the graph is locked.
+func (r *Runtime) producer(job JobID, fragment, index int) channel.ProducerID {
+	k := producerKey{job, fragment, index}
+	id := r.producers[k]
+	if id == 0 {
+		r.nextProducer++
+		id = r.nextProducer
+		r.producers[k] = id
+	}
+	return id
+}
+
 func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 	producers := make([][]*actor, len(f.Inputs))
 	for i, in := range f.Inputs {
@@ -246,10 +267,10 @@ func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 	var actors []*actor
 	for i := range f.Parallel {
 		r.nextID++
-		a := &actor{id: r.nextID, job: d, frag: f, index: i, gen: r.cfg.Generation, rt: r}
-		a.disp = &dispatcher{self: a.id, gen: a.gen, types: f.Types, size: r.cfg.ChunkSize}
+		a := &actor{id: r.nextID, job: d, frag: f, index: i, as: r.producer(d.job.ID, f.ID, i), gen: r.gen, rt: r}
+		a.disp = &dispatcher{self: a.id, as: a.as, gen: a.gen, types: f.Types, size: r.cfg.ChunkSize}
 		if f.Loop != nil {
-			a.loop = &looped{disp: &dispatcher{self: a.id, gen: a.gen, types: f.Loop.Types, size: r.cfg.ChunkSize, loop: true}}
+			a.loop = &looped{disp: &dispatcher{self: a.id, as: a.as, gen: a.gen, types: f.Loop.Types, size: r.cfg.ChunkSize, loop: true}}
 		}
 		if err := r.connect(a, producers, m, d); err != nil {
 			return err
@@ -295,7 +316,7 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 			}
 			sources = append(sources, source{p, len(ports), i})
 			ports = append(ports, i)
-			from = append(from, channel.Position{Producer: channel.ProducerID(p.id), Generation: p.gen, Seq: 1})
+			from = append(from, channel.Position{Producer: p.as, Generation: p.gen, Seq: 1})
 		}
 	}
 	a.in = newInbox(len(ports), r.cfg.QueueChunks)
@@ -323,7 +344,7 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 
 // newGate makes the gate of an actor.
 func (r *Runtime) newGate(a *actor, ports []int, from []channel.Position) *gate {
-	cfg := gateConfig{ports: ports, from: from, alignment: r.cfg.Alignment, memory: r.cfg.EarlyMemory}
+	cfg := gateConfig{ports: ports, from: from, alignment: r.cfg.Alignment, memory: r.cfg.EarlyMemory, dropped: r.cfg.History.dropped}
 	if len(ports) > 1 && r.cfg.Alignment == Buffered {
 		cfg.spill = &spill{
 			limit: r.cfg.SpillLimit,

@@ -64,6 +64,7 @@ const idleParcels = 6
 // dispatcher is the output of an actor: it copies what the operators produce to the consumers.
 type dispatcher struct {
 	self  ActorID
+	as    channel.ProducerID
 	gen   channel.Generation
 	types []types.Type
 	size  int
@@ -252,7 +253,7 @@ func (d *dispatcher) attach(m *Mutation, epoch storage.Epoch, inner bool) (chang
 		}
 		e.init(d.types, d.size)
 		for i := range e.targets {
-			e.targets[i].start(d.self, d.gen, epoch)
+			e.targets[i].start(d.as, d.gen, epoch)
 		}
 		d.edges = append(d.edges, e)
 		changed = true

@@ -26,7 +26,8 @@ type gate struct {
 	marks []map[int]int64
 	sent  []map[int]int64 // by port
 	// paused tells whether what was held must wait further; resume goes on. Nil: it need not.
-	paused func() bool
+	paused  func() bool
+	dropped func(channel.Verdict)
 }
 
 // events is what the gate delivers to.
@@ -55,6 +56,8 @@ type gateConfig struct {
 	// memory bounds the bytes of early arrivals in memory; spill takes what is more and may be nil.
 	memory int64
 	spill  *spill
+	// dropped hears of what is not taken; may be nil.
+	dropped func(channel.Verdict)
 }
 
 func newGate(in *inbox, cfg gateConfig) *gate {
@@ -69,7 +72,7 @@ func newGate(in *inbox, cfg gateConfig) *gate {
 		c.Spill = cfg.spill
 	}
 	return &gate{
-		in: in, port: cfg.ports, ch: channel.NewGate(c), spill: cfg.spill,
+		in: in, port: cfg.ports, ch: channel.NewGate(c), spill: cfg.spill, dropped: cfg.dropped,
 		marks: make([]map[int]int64, len(cfg.ports)), sent: make([]map[int]int64, n),
 	}
 }
@@ -159,6 +162,9 @@ func (g *gate) other(m message, rows int, v channel.Verdict, to events) error {
 		}
 		g.ch.Advance()
 	case channel.Duplicate, channel.Fenced, channel.Ahead:
+		if g.dropped != nil {
+			g.dropped(v)
+		}
 		if m.chunk != nil {
 			m.chunk.release()
 			g.in.release(m.slot, rows)

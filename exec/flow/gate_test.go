@@ -136,7 +136,7 @@ func testGate(in *inbox, cfg gateConfig) (*gate, []*feed) {
 	var feeds []*feed
 	for slot := range cfg.ports {
 		f := &feed{in: in, slot: slot}
-		f.start(ActorID(slot+1), 2, 1)
+		f.start(channel.ProducerID(slot+1), 2, 1)
 		feeds = append(feeds, f)
 		at := f.stamp.Position()
 		at.Version = 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/storage"
 )
 
@@ -75,6 +76,8 @@ type CheckpointTotals struct {
 	Time, Last time.Duration
 	// Buffered, Spilled and Aligned are the sums over all of them.
 	Aligned, Buffered, Spilled int64
+	// Dropped are messages between actors that were not taken.
+	Dropped channel.Dropped
 }
 
 // keptCheckpoints is how many checkpoints a History remembers.
@@ -101,6 +104,20 @@ type flying struct {
 
 // NewHistory makes an empty one.
 func NewHistory() *History { return &History{} }
+
+// dropped counts a message that a gate has not taken.
+func (h *History) dropped(v channel.Verdict) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch v {
+	case channel.Duplicate:
+		h.totals.Dropped.Duplicates++
+	case channel.Fenced:
+		h.totals.Dropped.Fenced++
+	case channel.Ahead:
+		h.totals.Dropped.Ahead++
+	}
+}
 
 // begin notes that a barrier is about to be injected.
 func (h *History) begin(e storage.Epoch, kind checkpoint.Kind, now time.Time) {

@@ -60,9 +60,9 @@ type feed struct {
 }
 
 // start says who sends from here on, and in which epoch. It must be called before the first message.
-func (f *feed) start(id ActorID, gen channel.Generation, epoch storage.Epoch) {
+func (f *feed) start(id channel.ProducerID, gen channel.Generation, epoch storage.Epoch) {
 	f.stamp = channel.NewStamp(channel.Position{
-		Producer: channel.ProducerID(id), Generation: gen, Version: channel.Version(epoch), Seq: 1,
+		Producer: id, Generation: gen, Version: channel.Version(epoch), Seq: 1,
 	})
 }
 

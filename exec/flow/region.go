@@ -338,6 +338,10 @@ func (r *Runtime) Redeploy(ctx context.Context, save Save, gs []*Region, jobs ..
 		injected: make(chan storage.Epoch, 1),
 	}
 	old := map[JobID]*deployed{}
+	if len(gs) > 0 {
+		// What is left of the actors before, whoever hears it, is of a generation that is over.
+		r.gen++
+	}
 	for _, g := range gs {
 		if g.replaced {
 			continue

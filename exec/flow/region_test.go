@@ -8,8 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/weirdb/weir/checkpoint/channel"
 	"github.com/weirdb/weir/checkpoint/failover"
+	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/storage"
 )
 
@@ -283,4 +286,47 @@ func (w *world) armRandom(rng *rand.Rand, f *faults) {
 	if len(ids) > 0 {
 		f.arm(ids[rng.Intn(len(ids))], rng.Intn(40))
 	}
+}
+
+// Each life of the runtime and each restart of a region has a generation of its own, and an actor keeps its name as a producer: what a
+// zombie sends is dropped and counted, and changes nothing.
+func TestZombiesAreFenced(t *testing.T) {
+	f := &faults{}
+	w := newWorld(t, worldConfig{
+		parallel: 2, chunk: 4, queue: 4, portion: 10, barrier: time.Millisecond, ckpt: 5 * time.Millisecond, fault: f.call,
+	})
+	v := w.finish(w.create("agg", tableID))
+	w.write(insert(1))
+	w.durable(w.rt.Written())
+	actors := func() (from, to *actor) {
+		d := w.rt.job(v.ID)
+		last := len(d.actors) - 1
+		return d.actors[last-1][0], d.actors[last][0]
+	}
+	before, _ := actors()
+	f.arm(v.ID, 0)
+	w.write(insert(2))
+	for f.hits.Load() == 0 || w.restarts.Load() == 0 {
+		w.await(w.rt.Open())
+	}
+	w.check()
+	after, to := actors()
+	if before == after || after.gen <= before.gen || after.as != before.as {
+		t.Fatalf("generation %d of producer %d follows %d of %d", after.gen, after.as, before.gen, before.as)
+	}
+	zombie := message{head: channel.Header{Producer: before.as, Generation: before.gen, Version: 1, Seq: 1}, mark: &exec.Watermark{}}
+	w.must(to.in.put(zombie))
+	w.write(insert(3))
+	w.await(w.rt.Written())
+	w.check()
+	if totals, _ := w.rt.cfg.History.Totals(); totals.Dropped != (channel.Dropped{Fenced: 1}) {
+		t.Errorf("dropped %+v", totals.Dropped)
+	}
+	w.durable(w.rt.Open())
+	w.stop()
+	w.start()
+	if again, _ := actors(); again.gen>>regionBits <= after.gen>>regionBits {
+		t.Errorf("generation %x after a restart, %x before", again.gen, after.gen)
+	}
+	w.check()
 }

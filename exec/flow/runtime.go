@@ -124,10 +124,6 @@ type Config struct {
 	ChunkSize int
 	// QueueChunks is how many chunks a producer may have waiting at a consumer; 0 means 4.
 	QueueChunks int
-	// Generation is that of the runtime's actors: greater than that of any runtime before it in the life of the store's
-	// directory that could still send something. 0 means 1: within a process nothing of an earlier runtime is left when
-	// it has been stopped.
-	Generation channel.Generation
 	// Alignment is what gates do with producers that are ahead.
 	Alignment Alignment
 	// EarlyMemory bounds the bytes that an actor keeps in memory of what arrives early, and SpillLimit what
@@ -144,6 +140,8 @@ type Config struct {
 	Clock      checkpoint.Clock
 	// Time is where epochs get their times from; nil: the machine's clock.
 	Time TimeSource
+	// StuckAfter is how long a barrier may be in flight until it is called stuck. 0 means 10 seconds.
+	StuckAfter time.Duration
 	// History remembers what became of checkpoints; nil: one of this runtime's own.
 	History *History
 	// LogPos is the position in the log that the restored checkpoint covers.
@@ -182,6 +180,12 @@ type Runtime struct {
 	leaving  map[*deployed]bool
 	nextID   ActorID
 	nextEdge edgeID
+	// gen is the generation of actors that are made now: in its upper half that of the worker, which the store gives, in
+	// the lower one the number of regions that were restarted.
+	gen channel.Generation
+	// producers are those that were ever deployed and not removed.
+	producers    map[producerKey]channel.ProducerID
+	nextProducer channel.ProducerID
 
 	// inject orders writes and barriers: everything written under it belongs to the epoch open.
 	inject sync.Mutex
@@ -263,9 +267,6 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	if cfg.QueueChunks == 0 {
 		cfg.QueueChunks = 4
 	}
-	if cfg.Generation == 0 {
-		cfg.Generation = 1
-	}
 	if cfg.LoopMemory == 0 {
 		cfg.LoopMemory = 8 << 20
 	}
@@ -284,7 +285,7 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	r := &Runtime{
 		cfg: cfg, jobs: map[JobID]*deployed{}, tables: map[JobID]*actor{}, live: map[ActorID]*actor{},
 		open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos, regions: map[ActorID]*Region{},
-		gaps: map[JobID][]gap{}, leaving: map[*deployed]bool{},
+		gaps: map[JobID][]gap{}, leaving: map[*deployed]bool{}, producers: map[producerKey]channel.ProducerID{},
 	}
 	r.pressure.memory, r.pressure.store = cfg.Memory, cfg.Store
 	r.worker = newWorker(r)
@@ -320,15 +321,20 @@ func (r *Runtime) Start(ev checkpoint.Events) {
 	r.graph.Lock()
 	defer r.graph.Unlock()
 	d := checkpoint.NewDriver(checkpoint.DriverConfig{
-		Coordinator: r.coordinatorConfig(), Restored: checkpoint.Epoch(r.cfg.Store.Checkpoint().Epoch),
+		Coordinator: r.coordinatorConfig(), Restored: checkpoint.Epoch(r.cfg.Store.Checkpoint().Epoch), Keeper: r.loadKeeper(),
 		Host: r.worker, Store: committer{r}, Clock: r.cfg.Clock, Events: r.coordinatorEvents(ev),
 	})
 	r.drv.Store(d)
-	r.worker.start()
+	r.worker.start(d)
 	r.wg.Go(func() { d.Run(r.ctx) })
 	r.wg.Go(r.keepTime)
 	if r.startErr != nil {
 		r.fail(nil, r.startErr)
+	}
+	select {
+	case <-r.worker.registered:
+		r.gen = channel.Generation(r.worker.generation()) << regionBits
+	case <-r.ctx.Done():
 	}
 }
 
@@ -573,61 +579,4 @@ func (r *Runtime) Running() (actors int, jobs int) {
 		}
 	}
 	return actors, len(r.jobs)
-}
-
-// committer is the checkpoint.Store of a runtime.
-type committer struct{ r *Runtime }
-
-// Commit writes operator state, arrangements, the metadata of mutations and the log position.
-func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []checkpoint.StateRef) error {
-	r := c.r
-	epoch := storage.Epoch(e)
-	deltas, err := deltasOf(states)
-	if err != nil {
-		r.fail(nil, err)
-		return err
-	}
-	commit := storage.Commit{Epoch: epoch, Deltas: deltas}
-	r.inject.Lock()
-	saves, logs, at := 0, 0, int64(0)
-	for _, s := range r.saves {
-		if s.epoch > epoch {
-			break
-		}
-		saves++
-		commit.Meta = append(commit.Meta, s.save.Meta...)
-		commit.DropTables = append(commit.DropTables, s.save.Drop...)
-	}
-	for _, l := range r.logAt {
-		if l.epoch > epoch {
-			break
-		}
-		logs++
-		commit.LogPos = l.pos
-		at = l.time
-	}
-	r.inject.Unlock()
-	if logs > 0 {
-		commit.Meta = append(commit.Meta, metaOf(at))
-	}
-	var sealed int64
-	for _, d := range commit.Deltas {
-		sealed += deltaBytes(d)
-	}
-	start := time.Now()
-	if err := r.cfg.Store.Commit(ctx, commit); err != nil {
-		if errors.Is(err, storage.ErrFailed) {
-			// Trying again cannot help: the store must be opened again, and that is recovery.
-			r.fail(nil, err)
-		}
-		return err
-	}
-	r.pressure.sealed.Add(-sealed)
-	r.cfg.History.written(epoch, r.cfg.Store.CommitBytes())
-	r.cfg.Logger.Debug("checkpoint committed", "event", "checkpoint_committed", "epoch", epoch, "duration", time.Since(start))
-	r.inject.Lock()
-	r.saves = slices.Delete(r.saves, 0, saves)
-	r.logAt = slices.Delete(r.logAt, 0, logs)
-	r.inject.Unlock()
-	return nil
 }

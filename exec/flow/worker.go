@@ -30,14 +30,14 @@ type CheckpointSaved interface {
 // coordinator finds out when the one before has died: neither actors nor writers notice that.
 type worker struct {
 	rt *Runtime
-	// mu guards m: actors report at the same time.
+	// registered is closed when the store has given a generation.
+	registered chan struct{}
+	// mu guards m: actors report at the same time. It is nil before the start.
 	mu sync.Mutex
 	m  *checkpoint.Worker
 }
 
-func newWorker(rt *Runtime) *worker {
-	return &worker{rt: rt, m: checkpoint.NewWorker(checkpoint.WorkerConfig{Worker: localWorker, Incarnation: 1})}
-}
+func newWorker(rt *Runtime) *worker { return &worker{rt: rt, registered: make(chan struct{})} }
 
 // work is what the worker's machine wants done that must not be done under its lock.
 type work struct {
@@ -45,21 +45,30 @@ type work struct {
 	saved    *checkpoint.InstanceCheckpointSaved
 }
 
-// start registers the worker. The store is in the same process, and its generation is that of the runtime.
-func (w *worker) start() {
+// start asks the store for a generation.
+func (w *worker) start(d *checkpoint.Driver) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.m.Start(w.rt.cfg.Clock.Now())
-	w.step(checkpoint.RegisterWorkerResponse{
-		Worker: localWorker, Incarnation: 1, Generation: checkpoint.Generation(w.rt.cfg.Generation),
-	}, time.Time{}, nil)
+	now := w.rt.cfg.Clock.Now()
+	w.m = checkpoint.NewWorker(checkpoint.WorkerConfig{Worker: localWorker, Incarnation: d.Incarnation()})
+	w.perform(w.m.Start(now), now, nil)
+}
+
+func (w *worker) generation() checkpoint.Generation {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.m.Generation()
 }
 
 // Deliver implements checkpoint.Host.
 func (w *worker) Deliver(m checkpoint.Message) {
 	var do work
 	w.mu.Lock()
+	before := w.m.Generation()
 	w.step(m, w.rt.cfg.Clock.Now(), &do)
+	if before == 0 && w.m.Generation() != 0 {
+		close(w.registered)
+	}
 	w.mu.Unlock()
 	if i := do.initiate; i != nil {
 		w.rt.cfg.History.begin(storage.Epoch(i.Epoch), i.Kind, w.rt.cfg.Clock.Now())
@@ -93,6 +102,10 @@ func (w *worker) step(m checkpoint.Message, now time.Time, do *work) {
 		w.rt.fail(nil, err)
 		return
 	}
+	w.perform(actions, now, do)
+}
+
+func (w *worker) perform(actions []checkpoint.Action, now time.Time, do *work) {
 	var stopped []checkpoint.StopInstance
 	for _, a := range actions {
 		s, ok := a.(checkpoint.Send)
@@ -106,7 +119,7 @@ func (w *worker) step(m checkpoint.Message, now time.Time, do *work) {
 			do.saved = &m
 		case checkpoint.StopInstance:
 			stopped = append(stopped, m)
-		case checkpoint.RestoreInstanceState, checkpoint.StartInstanceProcessing, checkpoint.RegisterWorker:
+		case checkpoint.RestoreInstanceState, checkpoint.StartInstanceProcessing:
 			// Actors come with the mutation, and read their state from the store when they need it.
 		case checkpoint.WorkerReport:
 			// Whether the open epoch has input the coordinator before knew, perhaps.
@@ -137,8 +150,8 @@ func (r *Runtime) KillCoordinator(after int) { r.driver().Kill(after) }
 func (r *Runtime) coordinatorConfig() checkpoint.CoordinatorConfig {
 	return checkpoint.CoordinatorConfig{
 		Config: r.cfg.Checkpoint, Workers: []checkpoint.WorkerID{localWorker},
-		// The store keeps as many checkpoints as it is configured to.
-		Keep: -1,
+		// The list has what can be restored within this process; what storage retains besides is taken when it is opened.
+		Keep: 1, StuckAfter: r.cfg.StuckAfter,
 		// Who is told of a failing actor is the runtime, which decides what follows.
 		LocalFailover: true,
 	}
@@ -292,12 +305,12 @@ func (a *actor) positions() (in, out []checkpoint.ChannelPosition) {
 	}
 	switch {
 	case a.loop != nil:
-		for _, p := range a.loop.at {
-			in = append(in, at(ActorID(p.Producer), p))
+		for slot, p := range a.loop.at {
+			in = append(in, at(a.in.producers[slot], p))
 		}
 	case len(a.frag.Inputs) > 0:
-		for _, p := range a.gate.ch.State() {
-			in = append(in, at(ActorID(p.Producer), p))
+		for slot, p := range a.gate.ch.State() {
+			in = append(in, at(a.in.producers[slot], p))
 		}
 	}
 	for _, e := range a.disp.edges {

@@ -41,6 +41,8 @@ type Config struct {
 	// MaxRecursion bounds the iterations of a recursive query in a job, for one epoch. 0 = no bound.
 	MaxRecursion int
 	Checkpoint   checkpoint.Config
+	// StuckAfter is flow.Config's.
+	StuckAfter time.Duration
 	// Failover says what is restarted when a job fails, and how often.
 	Failover failover.Config
 	// Fault is for tests: see flow.Config.

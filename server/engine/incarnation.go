@@ -174,7 +174,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint, Alignment: e.cfg.Alignment,
 		Time: &e.clock, Memory: memory, LogPos: store.Checkpoint().LogPos, History: e.history,
 		Failover: i.failover, Fault: e.cfg.Fault,
-		LoopMemory: e.cfg.LoopMemory,
+		LoopMemory: e.cfg.LoopMemory, StuckAfter: e.cfg.StuckAfter,
 		Failed: func(f flow.Failure) {
 			i.mu.Lock()
 			i.failed = f
