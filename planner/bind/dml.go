@@ -105,6 +105,9 @@ func (b *Binder) target(n ast.Name, verb string) *catalog.Relation {
 	rel := b.relation(n)
 	switch rel.Kind {
 	case catalog.Table:
+		if rel.AppendOnly && (verb == "update" || verb == "delete from") {
+			appendOnly(rel, verb)
+		}
 		return rel
 	case catalog.View:
 		fail(sqlerr.ObjectNotInPrerequisiteState, sqlerr.NoPos, "cannot %s view \"%s\"", verb, rel.Name)
@@ -116,6 +119,11 @@ func (b *Binder) target(n ast.Name, verb string) *catalog.Relation {
 		fail(sqlerr.InsufficientPrivilege, sqlerr.NoPos, "permission denied: \"%s\" is a system catalog", rel.Name)
 	}
 	return nil
+}
+
+// appendOnly refuses to take rows of a table back.
+func appendOnly(rel *catalog.Relation, verb string) {
+	fail(sqlerr.WrongObjectType, sqlerr.NoPos, "cannot %s append-only table \"%s\"", verb, rel.Name)
 }
 
 func (b *Binder) targetColumn(rel *catalog.Relation, t ast.ColumnTarget) int {

@@ -215,6 +215,9 @@ func (b *Binder) insertValues(outer *scope, rel *catalog.Relation, v *ast.Values
 
 func (b *Binder) conflict(rel *catalog.Relation, name string, c *ast.OnConflict) *plan.Conflict {
 	out := &plan.Conflict{DoUpdate: c.DoUpdate}
+	if rel.AppendOnly && c.DoUpdate {
+		appendOnly(rel, "update")
+	}
 	switch {
 	case c.Constraint != "":
 		for i := range rel.Uniques {

@@ -82,12 +82,11 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "temporary tables are not supported yet")
 	case st.Watermark != nil:
 		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Watermark.Pos, "WATERMARK is not supported yet")
-	case st.AppendOnly:
-		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "APPEND ONLY tables are not supported yet")
 	case st.As != nil:
 		return d.createTableAs(ctx, st, schema, name)
 	}
 	td := &tableDef{definer: d, rel: d.newRelation(catalog.Table, schema, name)}
+	td.rel.AppendOnly = st.AppendOnly
 	for _, cd := range st.Columns {
 		if err := td.addColumn(cd); err != nil {
 			return "", err
@@ -110,6 +109,10 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 		}
 		if len(td.checks) > 0 || slices.ContainsFunc(td.rel.Uniques, func(u catalog.Unique) bool { return !u.Primary }) {
 			return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "a table with a connector can have no constraint but PRIMARY KEY")
+		}
+		if st.AppendOnly && td.rel.PrimaryKey != "" {
+			return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "an APPEND ONLY table with a connector can have no PRIMARY KEY").
+				WithHint("Without one every row of the source is a row of the table.")
 		}
 	} else {
 		for _, o := range st.Options {
@@ -327,6 +330,7 @@ func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema
 		return "", err
 	}
 	td := &tableDef{definer: d, rel: d.newRelation(catalog.Table, schema, name)}
+	td.rel.AppendOnly = st.AppendOnly
 	for i, c := range b.Columns {
 		n := c.Name
 		if i < len(st.Columns) {

@@ -450,6 +450,9 @@ func (d *definer) truncate(ctx context.Context, st *ast.Truncate) error {
 		if err != nil {
 			return err
 		}
+		if r.AppendOnly {
+			return sqlerr.Newf(sqlerr.WrongObjectType, "cannot truncate append-only table %q", r.Name)
+		}
 		if err := d.t.writes.Lock(ctx, tab, true); err != nil {
 			return err
 		}
