@@ -100,6 +100,9 @@ func (a *actor) open(out exec.Output) error {
 	if f := a.rt.cfg.Fault; f != nil {
 		a.chain.fault = func(operator string) { f(a.job.job.ID, a.id, operator) }
 	}
+	if f := a.rt.cfg.Watch; f != nil {
+		a.chain.watch = func(operator string) Watcher { return f(a.job.job.Name, a.id, operator) }
+	}
 	return a.chain.open(root, len(a.frag.Inputs), out, a.context)
 }
 

@@ -34,6 +34,31 @@ type chain struct {
 	continuers []Continuer
 	// fault is called before an operator gets something; nil but in tests.
 	fault func(operator string)
+	// watch gives who is shown what an operator emits; nil but in tests.
+	watch func(operator string) Watcher
+}
+
+// Watcher is shown what an operator emits, before the consumer is: for tests that check it. Chunks are valid
+// during the call only.
+type Watcher interface {
+	Chunk(c *vec.Chunk)
+	Barrier(b exec.Barrier)
+}
+
+// watched shows everything that passes to a Watcher.
+type watched struct {
+	exec.Output
+	by Watcher
+}
+
+func (w *watched) Chunk(c *vec.Chunk) error {
+	w.by.Chunk(c)
+	return w.Output.Chunk(c)
+}
+
+func (w *watched) Barrier(b exec.Barrier) error {
+	w.by.Barrier(b)
+	return w.Output.Barrier(b)
 }
 
 // faulty calls fault before everything that passes.
@@ -109,6 +134,11 @@ func (c *chain) wire(n *Node, out exec.Output, context func(string) *exec.Contex
 		}
 		c.entries[n.Input] = out
 		return nil
+	}
+	if c.watch != nil {
+		if w := c.watch(n.Name); w != nil {
+			out = &watched{Output: out, by: w}
+		}
 	}
 	if err := n.Op.Open(context(n.Name), out); err != nil {
 		return fmt.Errorf("open %s: %w", n.Name, err)

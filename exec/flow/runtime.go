@@ -157,6 +157,8 @@ type Config struct {
 	Failover func(f Failure, g []failover.Job) (jobs []JobID, started func(*Region), local bool)
 	// Fault is for tests: it is called before an operator gets a chunk or a barrier, and may panic.
 	Fault func(job JobID, actor ActorID, operator string)
+	// Watch is for tests: who is shown what an operator of an actor emits; nil: nobody.
+	Watch func(job string, actor ActorID, operator string) Watcher
 }
 
 // Runtime owns the actors of all jobs.

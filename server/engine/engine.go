@@ -47,6 +47,8 @@ type Config struct {
 	Failover failover.Config
 	// Fault is for tests: see flow.Config.
 	Fault func(job flow.JobID, actor flow.ActorID, operator string)
+	// Watch is for tests: see flow.Config.
+	Watch func(job string, actor flow.ActorID, operator string) flow.Watcher
 	// LoopMemory is flow.Config's.
 	LoopMemory int
 	// Alignment is what the dataflow does with producers that are ahead by a barrier.

@@ -173,7 +173,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	i.RT = flow.NewRuntime(i.Ctx, flow.Config{
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint, Alignment: e.cfg.Alignment,
 		Time: &e.clock, Memory: memory, LogPos: store.Checkpoint().LogPos, History: e.history,
-		Failover: i.failover, Fault: e.cfg.Fault,
+		Failover: i.failover, Fault: e.cfg.Fault, Watch: e.cfg.Watch,
 		LoopMemory: e.cfg.LoopMemory, StuckAfter: e.cfg.StuckAfter,
 		Failed: func(f flow.Failure) {
 			i.mu.Lock()

@@ -69,8 +69,6 @@ func (d *definer) run(ctx context.Context) (string, error) {
 		return "CREATE SCHEMA", d.createSchema(st)
 	case *ast.Drop:
 		return "DROP " + string(st.Kind), d.drop(ctx, st)
-	case *ast.Truncate:
-		return "TRUNCATE TABLE", d.truncate(ctx, st)
 	case *ast.Alter:
 		return "ALTER " + string(st.Kind), d.alter(ctx, st)
 	case *ast.Comment:
@@ -440,27 +438,32 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 	return d.t.inc.Drop(ctx, rels)
 }
 
-func (d *definer) truncate(ctx context.Context, st *ast.Truncate) error {
+// truncate deletes all rows of tables, as a write of the transaction.
+func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Truncate) (pgwire.Result, error) {
+	if err := t.writable(st); err != nil {
+		return pgwire.Result{}, err
+	}
+	d := &definer{s: s, t: t, e: e, cat: t.inc.Catalog()}
 	for _, n := range st.Tables {
 		r, err := d.find(ast.KindTable, n, false)
 		if err != nil {
-			return err
+			return pgwire.Result{}, err
 		}
-		tab, err := writableTable(d.t, r)
+		tab, err := writableTable(t, r)
 		if err != nil {
-			return err
+			return pgwire.Result{}, err
 		}
 		if r.AppendOnly {
-			return sqlerr.Newf(sqlerr.WrongObjectType, "cannot truncate append-only table %q", r.Name)
+			return pgwire.Result{}, sqlerr.Newf(sqlerr.WrongObjectType, "cannot truncate append-only table %q", r.Name)
 		}
-		if err := d.t.writes.Lock(ctx, tab, true); err != nil {
-			return err
+		if err := t.writes.Lock(ctx, tab, true); err != nil {
+			return pgwire.Result{}, err
 		}
-		if err := d.t.writes.DeleteAll(tab); err != nil {
-			return err
+		if err := t.writes.DeleteAll(tab); err != nil {
+			return pgwire.Result{}, err
 		}
 	}
-	return d.t.inc.Commit(ctx, d.t.writes, true)
+	return pgwire.Result{Tag: "TRUNCATE TABLE"}, nil
 }
 
 func (d *definer) alter(ctx context.Context, st *ast.Alter) error {

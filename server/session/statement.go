@@ -389,6 +389,8 @@ func (s *session) dispatch(ctx context.Context, t *tx, e *execution) (pgwire.Res
 		return s.fetch(ctx, t, e, st)
 	case *ast.CloseCursor:
 		return s.closeCursor(st)
+	case *ast.Truncate:
+		return s.truncate(ctx, t, e, st)
 	case *ast.Set, *ast.Reset, *ast.Show, *ast.Explain, *ast.Prepare, *ast.Execute, *ast.Deallocate, *ast.Discard, *ast.Simple:
 		return s.utility(ctx, t, e)
 	}

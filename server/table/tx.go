@@ -445,12 +445,22 @@ func Replay(rt *flow.Runtime, pos storage.LogPos, rec []byte, find func(id uint3
 // Get gives the row under a key as the transaction sees it.
 func (x *Tx) Get(t *Table, key []byte) (Row, error) { return x.table(t).get(string(key)) }
 
-// DeleteAll deletes every row of a table, under the exclusive lock.
+// DeleteAll deletes every row of a table, also those that the transaction has inserted, under the exclusive lock.
 func (x *Tx) DeleteAll(t *Table) error {
+	tt := x.table(t)
+	tt.spread()
 	c := vec.NewChunk(t.types, 1)
 	var rows [][]byte
-	err := t.Arr.HeadScan(nil, nil, func(_, v []byte) error {
-		rows = append(rows, slices.Clone(v))
+	tt.rows.Scan(func(_ string, r Row) bool {
+		if r.New != nil {
+			rows = append(rows, r.New)
+		}
+		return true
+	})
+	err := t.Arr.HeadScan(nil, nil, func(k, v []byte) error {
+		if _, ok := tt.rows.Get(string(k)); !ok {
+			rows = append(rows, slices.Clone(v))
+		}
 		return nil
 	})
 	if err != nil {

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"math/rand"
 	"os"
-	"regexp"
-	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestRandom runs random queries in several ways under random changes. WEIR_SEED repeats one round,
-// WEIR_SOAK goes on for that many minutes (or 10).
+// TestRandom keeps random views under random changes: 200 with fixed seeds, and as many as a round has with a new one,
+// which is the name of the last subtest. WEIR_SEED repeats one round.
 func TestRandom(t *testing.T) {
 	if s := os.Getenv("WEIR_SEED"); s != "" {
 		seed, err := strconv.ParseInt(s, 10, 64)
@@ -29,28 +27,28 @@ func TestRandom(t *testing.T) {
 		randomRound(t, seed)
 		return
 	}
-	for seed := range int64(8) {
+	for seed := range int64(200 / queriesPerRound) {
 		t.Run(fmt.Sprint(seed+1), func(t *testing.T) { t.Parallel(); randomRound(t, seed+1) })
 	}
 	seed := time.Now().UnixNano() % 1e9
-	t.Run("new", func(t *testing.T) { t.Parallel(); randomRound(t, seed) })
+	t.Run(fmt.Sprint(seed), func(t *testing.T) { t.Parallel(); randomRound(t, seed) })
 }
 
+// TestSoakRandom does so for 10,000 queries, or for WEIR_SOAK minutes if that is more than one.
 func TestSoakRandom(t *testing.T) {
 	s := os.Getenv("WEIR_SOAK")
 	if s == "" {
 		t.Log("WEIR_SOAK is not set: TestRandom is enough")
 		return
 	}
-	minutes, err := strconv.Atoi(s)
-	if err != nil || minutes < 2 {
-		minutes = 10
-	}
+	minutes, _ := strconv.Atoi(s)
+	end := time.Now().Add(time.Duration(minutes) * time.Minute)
 	seed := time.Now().UnixNano() % 1e9
-	for end := time.Now().Add(time.Duration(minutes) * time.Minute); time.Now().Before(end); seed++ {
-		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { randomRound(t, seed) }) && t.Failed() && os.Getenv("WEIR_KEEP_GOING") == "" {
+	for n := 0; minutes > 1 && time.Now().Before(end) || minutes <= 1 && n < 10_000; n += queriesPerRound {
+		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { randomRound(t, seed) }) && os.Getenv("WEIR_KEEP_GOING") == "" {
 			return
 		}
+		seed++
 	}
 }
 
@@ -59,10 +57,13 @@ const queriesPerRound = 20
 
 // world is one round.
 type world struct {
-	t    *testing.T
-	w    *weir
-	pg   *pgx.Conn
-	c    *pgx.Conn
+	t       *testing.T
+	w       *weir
+	pg      *pgx.Conn
+	c       *pgx.Conn
+	watcher *watcher
+	// mu guards log: what was done.
+	mu   sync.Mutex
 	log  []string
 	seed int64
 	// shrunk: one history is enough.
@@ -70,17 +71,35 @@ type world struct {
 	qs     []*randomQuery
 }
 
+// randomQuery is a query with a view that was there before the data and one that came later; "" if there is none.
 type randomQuery struct {
 	rel
-	// before and after are the views, "" if there is none.
 	before, after string
-	noPG, dead    bool
+	// dead: it is not looked at any more.
+	dead bool
+}
+
+func (x *world) note(q string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.log = append(x.log, q)
+}
+
+func (x *world) noted() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.log)
 }
 
 func randomRound(t *testing.T, seed int64) {
 	g := &gen{Rand: rand.New(rand.NewSource(seed))}
-	set := setup{parallelism: 1 + g.Intn(2), chunk: []int{0, 1, 3}[g.Intn(3)]}
-	x := &world{t: t, seed: seed, w: start(t, set)}
+	set := setup{parallelism: 1 + g.Intn(2), chunk: []int{0, 1, 3}[g.Intn(3)], checkpoint: []time.Duration{time.Second, time.Hour, 30 * time.Millisecond}[g.Intn(3)]}
+	x := &world{t: t, seed: seed}
+	if set.parallelism == 1 {
+		x.watcher = &watcher{fail: x.fail}
+		set.watch = x.watcher.watch
+	}
+	x.w = start(t, set)
 	x.c = connect(t, x.w.url(), nil)
 	defer func() { closeConn(x.c) }()
 	if base := os.Getenv("WEIR_PG"); base != "" {
@@ -90,53 +109,111 @@ func randomRound(t *testing.T, seed int64) {
 	for _, q := range g.createTables(3) {
 		x.both(q)
 	}
+	if g.one(2) {
+		x.changes(g, 4)
+	}
 	for i := range queriesPerRound {
 		q := &randomQuery{}
 		if i < len(g.tables) {
-			q.rel = rel{"SELECT * FROM " + g.tables[i].text, g.tables[i].cols}
+			q.rel = rel{text: "SELECT * FROM " + g.tables[i].text, cols: g.tables[i].cols}
 		} else {
 			q.rel = g.query(3 + g.Intn(4))
 		}
 		x.qs = append(x.qs, q)
-		x.create(q, &q.before, fmt.Sprintf("b%d", i))
-		if q.before != "" {
-			g.views = append(g.views, rel{q.before, q.cols})
-		}
-		if x.pg != nil && q.before != "" {
-			ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
-			_, err := x.pg.PgConn().Exec(ctx, "CREATE VIEW "+q.before+" AS "+q.text).ReadAll()
-			cancel()
-			q.noPG = err != nil
-			if err != nil && code(err) != "0A000" && code(err) != "42P01" {
-				x.fail("PostgreSQL does not take %s: %v", q.text, err)
-			}
-		}
+		x.create(x.c, q, &q.before, fmt.Sprintf("b%d", i))
+		x.reuse(g, q, i)
 	}
-	x.check("empty")
+	x.check("created")
 	x.changes(g, 10)
 	x.check("filled")
-	for i, q := range x.qs {
-		x.create(q, &q.after, fmt.Sprintf("a%d", i))
-	}
+	x.createWhileChanging(g)
 	x.check("backfilled")
-	x.changes(g, 8)
-	x.check("changed")
-	closeConn(x.c)
-	if g.Intn(2) == 0 {
-		x.log = append(x.log, "-- restart")
-		x.w.restart()
-	} else {
-		x.log = append(x.log, "-- crash")
-		x.w.crash()
+	steps := 5
+	again := g.Perm(steps)[:2]
+	for i := range steps {
+		x.changes(g, 4)
+		switch {
+		case i == again[0]:
+			x.again("-- crash")
+		case i == again[1]:
+			x.again("-- restart")
+		case g.one(3):
+			x.both("CHECKPOINT")
+		}
+		x.check(fmt.Sprintf("step %d", i))
 	}
-	x.c = connect(t, x.w.url(), nil)
-	x.check("restarted")
-	x.changes(g, 8)
-	x.check("changed again")
 	for _, tab := range g.tables {
-		x.both("DELETE FROM " + tab.text)
+		if !tab.fixed {
+			x.both(g.pick("DELETE FROM ", "TRUNCATE ") + tab.text)
+		}
 	}
 	x.check("emptied")
+	x.changes(g, 4)
+	x.check("filled again")
+}
+
+// again lets the server go down and come back.
+func (x *world) again(how string) {
+	x.note(how)
+	x.watcher.stop()
+	closeConn(x.c)
+	if how == "-- crash" {
+		x.w.crash()
+	} else {
+		x.w.restart()
+	}
+	x.c = connect(x.t, x.w.url(), nil)
+}
+
+// reuse lets later queries read a view of a query, or a plain view.
+func (x *world) reuse(g *gen, q *randomQuery, i int) {
+	if q.before == "" {
+		return
+	}
+	g.views = append(g.views, rel{text: q.before, cols: q.cols, noPG: q.noPG || len(q.text) > 5000})
+	if x.pg != nil && !q.noPG {
+		x.postgres("CREATE VIEW " + q.before + " AS " + q.text)
+	}
+	if g.one(4) {
+		name := fmt.Sprintf("v%d", i)
+		text := "CREATE VIEW " + name + " AS " + q.text
+		if q.noPG {
+			x.weir(text)
+		} else {
+			x.both(text)
+		}
+		g.views = append(g.views, rel{text: name, cols: q.cols, noPG: q.noPG})
+	}
+}
+
+// createWhileChanging makes the second view of each query, half of the time while the tables change.
+func (x *world) createWhileChanging(g *gen) {
+	c := x.c
+	var done chan struct{}
+	if g.one(2) {
+		c, done = connect(x.t, x.w.url(), nil), make(chan struct{})
+		defer closeConn(c)
+	}
+	create := func() {
+		for i, q := range x.qs {
+			x.create(c, q, &q.after, fmt.Sprintf("a%d", i))
+		}
+	}
+	if done == nil {
+		create()
+		return
+	}
+	go func() { defer close(done); create() }()
+	for changing := true; changing; {
+		x.changes(g, 1)
+		select {
+		case <-done:
+			changing = false
+		default:
+			changing = x.noted() < 400
+		}
+	}
+	<-done
 }
 
 // fail reports a failure, with the statements that led to it if the round is repeated by its seed.
@@ -154,24 +231,43 @@ func (x *world) fail(format string, args ...any) {
 	x.t.Errorf("%s\nrepeat: WEIR_SEED=%d go test ./test/sql -run '^TestRandom$' (with WEIR_PG as it was)", text, x.seed)
 }
 
-// shrink gives a shorter history after which the view is still wrong, if the round is repeated by its seed.
-func (x *world) shrink(view, query string) string {
+// shrink gives a part of the query whose view is wrong, too, and a shorter history that leads there, if the round is
+// repeated by its seed.
+func (x *world) shrink(view string, q rel) string {
 	if os.Getenv("WEIR_SEED") == "" || x.shrunk {
 		return ""
 	}
 	x.shrunk = true
 	var log []string
-	for _, q := range x.log {
-		if !strings.HasPrefix(q, "CREATE MATERIALIZED VIEW a") || strings.HasPrefix(q, "CREATE MATERIALIZED VIEW "+view+" ") {
-			log = append(log, q)
+	for _, s := range x.log {
+		if !strings.HasPrefix(s, "CREATE MATERIALIZED VIEW a") || strings.HasPrefix(s, "CREATE MATERIALIZED VIEW "+view+" ") {
+			log = append(log, s)
 		}
 	}
-	if !x.wrong(log, view, query) {
+	if !x.wrong(log, view, q.text) {
 		return "(alone, it is right)"
+	}
+	with := func(text string) []string {
+		out := append([]string{}, log...)
+		for i, s := range out {
+			if strings.HasPrefix(s, "CREATE MATERIALIZED VIEW "+view+" ") {
+				out[i] = "CREATE MATERIALIZED VIEW " + view + " AS " + text
+			}
+		}
+		return out
+	}
+	for smaller := true; smaller; {
+		smaller = false
+		for _, f := range q.from {
+			if less := with(f.text); x.wrong(less, view, f.text) {
+				log, q, smaller = less, f, true
+				break
+			}
+		}
 	}
 	for size := len(log) / 2; size > 0; size /= 2 {
 		for i := 0; i+size <= len(log); {
-			if less := append(append([]string{}, log[:i]...), log[i+size:]...); x.wrong(less, view, query) {
+			if less := append(append([]string{}, log[:i]...), log[i+size:]...); x.wrong(less, view, q.text) {
 				log = less
 			} else {
 				i += size
@@ -183,7 +279,9 @@ func (x *world) shrink(view, query string) string {
 
 // wrong tells whether the statements lead to a view that differs from its query, or fails.
 func (x *world) wrong(log []string, view, query string) bool {
-	w := start(x.t, x.w.setup)
+	set := x.w.setup
+	set.watch = nil
+	w := start(x.t, set)
 	defer w.close()
 	c := connect(x.t, w.url(), nil)
 	defer func() { closeConn(c) }()
@@ -222,27 +320,40 @@ func (x *world) wrong(log []string, view, query string) bool {
 // both runs a statement that must work.
 func (x *world) both(q string) {
 	x.t.Helper()
-	x.log = append(x.log, q)
+	n := x.weir(q)
+	if x.pg == nil || q == "CHECKPOINT" {
+		return
+	}
+	for i, m := range x.postgres(strings.ReplaceAll(q, appendOnly, "")) {
+		if a, b := n[i].CommandTag.String(), m.CommandTag.String(); a != b {
+			x.fail("%s: %s, PostgreSQL %s", q, a, b)
+		}
+	}
+}
+
+func (x *world) weir(q string) []*pgconn.Result {
+	x.t.Helper()
+	x.note(q)
 	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
 	defer cancel()
 	n, err := x.c.PgConn().Exec(ctx, q).ReadAll()
 	if err != nil {
-		x.fail("%v", err)
+		x.fail("%s: %v", q, err)
 		x.t.FailNow()
 	}
-	if x.pg == nil {
-		return
-	}
+	return n
+}
+
+func (x *world) postgres(q string) []*pgconn.Result {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
 	m, err := x.pg.PgConn().Exec(ctx, q).ReadAll()
 	if err != nil {
-		x.fail("PostgreSQL: %v", err)
+		x.fail("PostgreSQL: %s: %v", q, err)
 		x.t.FailNow()
 	}
-	for i := range n {
-		if a, b := n[i].CommandTag.String(), m[i].CommandTag.String(); a != b {
-			x.fail("%s: %s, PostgreSQL %s", q, a, b)
-		}
-	}
+	return m
 }
 
 // changes runs some statements that write, some of them in transactions.
@@ -266,15 +377,15 @@ func unsupported(err error) bool {
 }
 
 // create makes a materialized view of a query.
-func (x *world) create(q *randomQuery, view *string, name string) {
+func (x *world) create(c *pgx.Conn, q *randomQuery, view *string, name string) {
 	if q.dead {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
 	defer cancel()
 	text := "CREATE MATERIALIZED VIEW " + name + " AS " + q.text
-	x.log = append(x.log, text)
-	_, err := x.c.PgConn().Exec(ctx, text).ReadAll()
+	x.note(text)
+	_, err := c.PgConn().Exec(ctx, text).ReadAll()
 	switch {
 	case err == nil:
 		*view = name
@@ -289,7 +400,7 @@ func (x *world) create(q *randomQuery, view *string, name string) {
 // check compares all ways of asking each query.
 func (x *world) check(when string) {
 	x.t.Helper()
-	x.log = append(x.log, "-- check: "+when)
+	x.note("-- check: " + when)
 	for _, q := range x.qs {
 		if q.dead {
 			continue
@@ -306,8 +417,7 @@ func (x *world) check(when string) {
 			got, err := rows(x.pg, q.text)
 			if err != nil {
 				q.noPG = true
-				var pe *pgconn.PgError
-				if !errors.As(err, &pe) || pe.Code != "0A000" {
+				if !unsupported(err) {
 					x.fail("%s: PostgreSQL does not take %s: %v", when, q.text, err)
 				}
 			} else if d := difference(want, got); d != "" {
@@ -326,101 +436,9 @@ func (x *world) check(when string) {
 				x.fail("%s: view %s: %v", when, v, err)
 			} else if d := difference(want, got); d != "" {
 				q.dead = true
-				x.fail("%s: view %s differs (+) from its query:\n%s\n%s%s", when, v, q.text, d, x.shrink(v, q.text))
+				x.fail("%s: view %s differs (+) from its query:\n%s\n%s%s", when, v, q.text, d, x.shrink(v, q.rel))
 				break
 			}
 		}
 	}
-}
-
-// rows reads a query, each row normalised to one string, sorted.
-func rows(c *pgx.Conn, q string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
-	defer cancel()
-	res, err := c.PgConn().Exec(ctx, q).ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, row := range res[0].Rows {
-		vals := make([]string, len(row))
-		for i, v := range row {
-			vals[i] = normal(res[0].FieldDescriptions[i].DataTypeOID, v)
-		}
-		out = append(out, strings.Join(vals, "|"))
-	}
-	sort.Strings(out)
-	return out, nil
-}
-
-var (
-	intervalPart = regexp.MustCompile(`(-?\d+) (year|mon|day)s?`)
-	intervalTime = regexp.MustCompile(`([-+]?)(\d+):(\d+):(\d+(?:\.\d+)?)`)
-	jsonZeros    = regexp.MustCompile(`(\d)\.0+\b`)
-)
-
-// normal gives equal values one text: which of several equal values stands for a group is nobody's
-// business.
-func normal(oid uint32, v []byte) string {
-	if v == nil {
-		return "NULL"
-	}
-	s := string(v)
-	switch typeName(oid) {
-	case "numeric":
-		if r, ok := new(big.Rat).SetString(s); ok {
-			return r.RatString()
-		}
-	case "float8", "float4":
-		if s == "-0" {
-			return "0"
-		}
-	case "interval":
-		total := 0.0
-		for _, m := range intervalPart.FindAllStringSubmatch(s, -1) {
-			n, _ := strconv.ParseFloat(m[1], 64)
-			total += n * map[string]float64{"year": 360 * 86400, "mon": 30 * 86400, "day": 86400}[m[2]]
-		}
-		if m := intervalTime.FindStringSubmatch(s); m != nil {
-			h, _ := strconv.ParseFloat(m[2], 64)
-			mi, _ := strconv.ParseFloat(m[3], 64)
-			sec, _ := strconv.ParseFloat(m[4], 64)
-			d := h*3600 + mi*60 + sec
-			if m[1] == "-" {
-				d = -d
-			}
-			total += d
-		}
-		return fmt.Sprint(total)
-	case "jsonb":
-		return jsonZeros.ReplaceAllString(s, "$1")
-	}
-	if s == "" {
-		return "''"
-	}
-	return s
-}
-
-// difference lists rows of which two sorted lists do not have the same number.
-func difference(a, b []string) string {
-	var out strings.Builder
-	n := 0
-	put := func(sign, s string) {
-		if n++; n <= 12 {
-			out.WriteString(sign + " " + s + "\n")
-		}
-	}
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
-			put("-", a[0])
-			a = a[1:]
-		case len(a) == 0 || b[0] < a[0]:
-			put("+", b[0])
-			b = b[1:]
-		default:
-			a, b = a[1:], b[1:]
-		}
-	}
-	return out.String()
 }

@@ -34,6 +34,8 @@ type setup struct {
 	memory int64
 	// fault is called before an operator of a job gets something, and may panic; jobs are then never given up.
 	fault func()
+	// watch looks at what operators emit.
+	watch func(job string, actor flow.ActorID, operator string) flow.Watcher
 }
 
 // weir is a running server.
@@ -72,6 +74,7 @@ func (w *weir) open() {
 		Logger: slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tune: func(c *engine.Config) {
 			c.MemoryLimit = w.setup.memory
+			c.Watch = w.setup.watch
 			c.ChunkSize, c.LoopMemory = w.setup.chunk, w.setup.loopMemory
 			if w.setup.fault != nil {
 				c.Fault = func(flow.JobID, flow.ActorID, string) { w.setup.fault() }
