@@ -1,6 +1,8 @@
 package logical
 
 import (
+	"math"
+
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
@@ -490,9 +492,14 @@ func HasSubquery(e scalar.Expr) bool {
 // SameDatum tells whether two Datums of one type are identical (not merely equal in SQL: 1.0 and
 // 1.00 differ).
 func SameDatum(a, b types.Datum) bool {
-	if a.F != a.F && b.F != b.F { // NaN is NaN here
-		a.F, b.F = 0, 0
+	if math.Float64bits(a.F) != math.Float64bits(b.F) && !(math.IsNaN(a.F) && math.IsNaN(b.F)) {
+		return false
 	}
+	// The digits of long decimals are behind a pointer.
+	if x, y := a.Dec, b.Dec; x != y && (x.Form() != y.Form() || x.Scale() != y.Scale() || x.Cmp(y) != 0) {
+		return false
+	}
+	a.F, b.F, a.Dec, b.Dec = 0, 0, types.Decimal{}, types.Decimal{}
 	return a == b
 }
 

@@ -290,7 +290,7 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 	if l.prog == nil || l.together[rel.ID] {
 		return in, nil
 	}
-	wide := append([]int(nil), cols...)
+	wide := append([]int{}, cols...) // not nil, which would be all
 	at := make(map[int]int, len(wide))
 	for k, c := range wide {
 		at[c] = k

@@ -223,9 +223,7 @@ func (x *world) fail(format string, args ...any) {
 	if os.Getenv("WEIR_SEED") != "" {
 		text += "\nhistory:\n"
 		for _, q := range x.log {
-			if !strings.HasPrefix(q, "CREATE MATERIALIZED VIEW") {
-				text += q + ";\n"
-			}
+			text += q + ";\n"
 		}
 	}
 	x.t.Errorf("%s\nrepeat: WEIR_SEED=%d go test ./test/sql -run '^TestRandom$' (with WEIR_PG as it was)", text, x.seed)
