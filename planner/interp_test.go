@@ -264,8 +264,7 @@ func (ip *interp) run(n logical.Node, env binding) ([]row, error) {
 	case *logical.Session:
 		return sessionRows(n, cols, rows), nil
 	case *logical.Window:
-		t := &logical.TopN{In: n.In, GroupBy: n.Partition, Order: n.Order, Rank: n.Out}
-		return ip.topN(t, cols, rows, env)
+		return ip.window(n, cols, rows, env)
 	}
 	return nil, fmt.Errorf("interp: %T", n)
 }
@@ -528,4 +527,33 @@ func sessionRows(n *logical.Session, cols []logical.ColID, rows []row) []row {
 		out = append(out, append(slices.Clone(r), types.DInt(lo), types.DInt(hi+gap)))
 	}
 	return out
+}
+
+// window knows row_number() and rank().
+func (ip *interp) window(n *logical.Window, cols []logical.ColID, rows []row, env binding) ([]row, error) {
+	for _, c := range n.Calls {
+		numbered, err := ip.topN(&logical.TopN{In: n.In, GroupBy: n.Partition, Order: n.Order, Rank: c.ID}, cols, rows, env)
+		if err != nil {
+			return nil, err
+		}
+		if c.Fn.Name != "row_number" && c.Fn.Name != "rank" {
+			return nil, fmt.Errorf("interp: window function %s", c.Fn.Name)
+		}
+		key := func(r row) string {
+			var o row
+			for _, x := range n.Order {
+				o = append(o, r[slices.Index(cols, x.Col)])
+			}
+			return rowText(o)
+		}
+		for i := 1; i < len(numbered) && c.Fn.Name == "rank"; i++ {
+			r, p := numbered[i], numbered[i-1]
+			last := len(r) - 1
+			if r[last].I > 1 && key(r) == key(p) {
+				r[last] = p[last]
+			}
+		}
+		rows, cols = numbered, append(slices.Clone(cols), c.ID)
+	}
+	return rows, nil
 }

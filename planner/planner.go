@@ -152,7 +152,7 @@ func (p *Planner) Batch(b *Bound) (*plan.Batch, error) {
 		return nil, err
 	}
 	env := p.env(m, false)
-	n = rule.Prune(env, rule.Optimize(env, n), logical.SetOf(need...))
+	n = rule.Prune(env, prop.WindowKeys(rule.Optimize(env, n)), logical.SetOf(need...))
 	return physical.Batch(physical.Config{Meta: m, Registry: p.cfg.Registry, Indexes: p.indexes}, n, ids, names, b.query.Order)
 }
 

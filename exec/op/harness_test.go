@@ -212,6 +212,8 @@ type opTest struct {
 	in   [][]types.Type // by port
 	dist [][]int        // by port, the columns of the hash distribution; nil: parallelism 1 only
 	make func() (exec.Operator, error)
+	// stateless: without state tables only.
+	stateless bool
 }
 
 // instance is a running operator with its output.
@@ -425,6 +427,9 @@ func (ot *opTest) check(t testing.TB, seed int64, epochs [][]testRow, want func(
 	}
 	exp := formatRows(o.Schema(), want(ports), normal)
 	for _, cfg := range runConfigs(ot.dist != nil) {
+		if ot.stateless && cfg.stateful {
+			continue
+		}
 		rows, text := ot.run(t, cfg, epochs)
 		got := formatRows(o.Schema(), rows, normal)
 		if got != exp {

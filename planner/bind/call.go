@@ -29,19 +29,6 @@ type aggCall struct {
 	pos      int
 }
 
-// windowCall is a window function call.
-type windowCall struct {
-	id        logical.ColID
-	fn        *fn.Func
-	args      []scalar.Expr
-	partition []scalar.Expr
-	order     []orderExpr
-	pos       int
-	// aggregate: the function is an aggregate over the whole partition; with filter the last of args
-	// is its FILTER condition.
-	aggregate, filter bool
-}
-
 // srfCall is a set-returning function in a select list.
 type srfCall struct {
 	id   logical.ColID
@@ -136,7 +123,7 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	switch res.Fn.Kind {
 	case fn.Aggregate:
 		if f.Over != nil {
-			return b.windowAggregate(s, f, name, res, args)
+			return b.window(s, f, name, res, args)
 		}
 		return b.aggregate(s, f, name, res, args)
 	case fn.Window:
@@ -147,7 +134,7 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 			}
 			fail(sqlerr.WrongObjectType, f.Pos, "window function %s requires an OVER clause", name)
 		}
-		return b.window(s, f, res, args)
+		return b.window(s, f, name, res, args)
 	}
 	switch {
 	case f.Over != nil:
@@ -172,7 +159,10 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 func (b *Binder) selectSRF(s *scope, c *scalar.Call, name string) scalar.Expr {
 	if !s.q.target {
 		where := s.q.clause
-		if where == "" {
+		switch {
+		case s.q.inWindow:
+			where = "window definitions"
+		case where == "":
 			where = "HAVING"
 		}
 		fail(sqlerr.FeatureNotSupported, c.Pos, "set-returning functions are not allowed in %s", where)
@@ -299,7 +289,7 @@ func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution
 	}
 	for _, w := range q.windows {
 		if cols.Has(w.id) {
-			fail(sqlerr.GroupingError, f.Pos, "aggregate function calls cannot contain window function calls")
+			fail(sqlerr.GroupingError, w.pos, "aggregate function calls cannot contain window function calls")
 		}
 	}
 	for _, w := range q.srfs {
@@ -372,202 +362,6 @@ func (b *Binder) groupingCall(s *scope, f *ast.Func) scalar.Expr {
 	}
 	s.q.groupings = append(s.q.groupings, g)
 	return g.value
-}
-
-// windowPlace refuses window functions outside of the select list and ORDER BY.
-func (b *Binder) windowPlace(s *scope, f *ast.Func) {
-	if s.q.target {
-		return
-	}
-	where := s.q.clause
-	if where == "" {
-		where = "HAVING"
-	}
-	fail(sqlerr.WindowingError, f.Pos, "window functions are not allowed in %s", where)
-}
-
-// window binds a window function call.
-func (b *Binder) window(s *scope, f *ast.Func, res fn.Resolution, args []scalar.Expr) scalar.Expr {
-	name := res.Fn.Name
-	b.windowPlace(s, f)
-	switch name {
-	case "row_number", "rank":
-	default:
-		unsupported(f.Pos, "the window function "+name)
-	}
-	if f.Filter != nil {
-		fail(sqlerr.FeatureNotSupported, f.Pos, "FILTER is not implemented for non-aggregate window functions")
-	}
-	spec := b.windowSpec(s, f.Over)
-	w := &windowCall{fn: res.Fn, args: args, pos: f.Pos}
-	old := s.q.target
-	s.q.target = false
-	for _, e := range spec.PartitionBy {
-		x := b.resolve(b.expr(s, e))
-		b.needEquality(x.Type(), e.Position())
-		w.partition = append(w.partition, x)
-	}
-	for _, o := range spec.OrderBy {
-		x := b.resolve(b.expr(s, o.Expr))
-		b.needOrdering(x.Type(), o.Expr.Position())
-		desc, nf := direction(o)
-		w.order = append(w.order, orderExpr{x, desc, nf})
-	}
-	s.q.target = old
-	for _, o := range s.q.windows {
-		if sameWindow(o, w) {
-			return b.Meta.RefAt(o.id, f.Pos)
-		}
-	}
-	w.id = b.Meta.New(name, res.Ret)
-	s.q.windows = append(s.q.windows, w)
-	return b.Meta.RefAt(w.id, f.Pos)
-}
-
-// windowAggregate binds an aggregate over the whole partition of a row.
-func (b *Binder) windowAggregate(s *scope, f *ast.Func, name string, res fn.Resolution, args []scalar.Expr) scalar.Expr {
-	b.windowPlace(s, f)
-	switch {
-	case f.Distinct:
-		fail(sqlerr.FeatureNotSupported, f.Pos, "DISTINCT is not implemented for window functions")
-	case len(f.OrderBy) > 0:
-		fail(sqlerr.FeatureNotSupported, f.Pos, "aggregate ORDER BY is not implemented for window functions")
-	case res.Fn.Direct >= 0:
-		fail(sqlerr.FeatureNotSupported, f.Pos, "OVER is not supported for ordered-set aggregate %s", name)
-	case len(args) == 0 && !f.Star:
-		fail(sqlerr.WrongObjectType, f.Pos, "%s(*) must be used to call a parameterless aggregate function", name)
-	}
-	spec := b.windowSpec(s, f.Over)
-	if len(spec.OrderBy) > 0 || spec.Frame != nil {
-		unsupported(f.Pos, "the aggregate "+name+" over a window with ORDER BY or a frame")
-	}
-	w := &windowCall{fn: res.Fn, args: args, pos: f.Pos, aggregate: true, filter: f.Filter != nil}
-	old := s.q.target
-	s.q.target = false
-	if f.Filter != nil {
-		w.args = append(w.args, b.boolExpr(s, f.Filter, "FILTER"))
-	}
-	for _, e := range spec.PartitionBy {
-		x := b.resolve(b.expr(s, e))
-		b.needEquality(x.Type(), leftmost(e))
-		w.partition = append(w.partition, x)
-	}
-	s.q.target = old
-	w.id = b.Meta.New(name, res.Ret)
-	s.q.windows = append(s.q.windows, w)
-	return b.Meta.RefAt(w.id, f.Pos)
-}
-
-func sameWindow(a, b *windowCall) bool {
-	if a.fn != b.fn || len(a.args)+len(b.args) > 0 || a.aggregate || b.aggregate || len(a.partition) != len(b.partition) || len(a.order) != len(b.order) {
-		return false
-	}
-	for i := range a.partition {
-		if !logical.Equal(a.partition[i], b.partition[i]) {
-			return false
-		}
-	}
-	for i := range a.order {
-		if a.order[i].desc != b.order[i].desc || a.order[i].nullsFirst != b.order[i].nullsFirst || !logical.Equal(a.order[i].expr, b.order[i].expr) {
-			return false
-		}
-	}
-	return true
-}
-
-// windowSpec follows window names.
-func (b *Binder) windowSpec(s *scope, w *ast.WindowSpec) ast.WindowSpec {
-	if w.Name == "" {
-		return *w
-	}
-	for _, n := range s.q.named {
-		if n.Name != w.Name {
-			continue
-		}
-		base := b.windowSpec(s, &n.Spec)
-		if !w.Ref {
-			return base
-		}
-		if len(w.PartitionBy) > 0 {
-			fail(sqlerr.WindowingError, w.Pos, "cannot override PARTITION BY clause of window \"%s\"", w.Name)
-		}
-		if len(w.OrderBy) > 0 && len(base.OrderBy) > 0 {
-			fail(sqlerr.WindowingError, w.Pos, "cannot override ORDER BY clause of window \"%s\"", w.Name)
-		}
-		out := *w
-		out.Name, out.PartitionBy = "", base.PartitionBy
-		if len(out.OrderBy) == 0 {
-			out.OrderBy = base.OrderBy
-		}
-		return out
-	}
-	fail(sqlerr.UndefinedObject, w.Pos, "window \"%s\" does not exist", w.Name)
-	return ast.WindowSpec{}
-}
-
-// partitionAggregate joins the rows with the aggregates of their partitions.
-func (b *Binder) partitionAggregate(w *logical.Window, filter bool) logical.Node {
-	in, ren := logical.Renumber(b.Meta, w.In)
-	call := logical.AggCol{ID: w.Out, Fn: w.Fn}
-	for _, a := range w.Args {
-		call.Args = append(call.Args, ren(a))
-	}
-	if filter {
-		call.Filter = call.Args[len(call.Args)-1]
-		call.Args = call.Args[:len(call.Args)-1]
-	}
-	agg := &logical.Agg{In: in, Aggs: []logical.AggCol{call}}
-	join := &logical.Join{Kind: logical.Inner, L: w.In, R: agg}
-	for _, k := range w.Partition {
-		agg.Keys = append(agg.Keys, ren(k))
-		join.On = append(join.On, logical.NotDistinct(b.Meta.Ref(k), b.Meta.Ref(ren(k))))
-	}
-	return join
-}
-
-// applyWindows computes the window functions.
-func (b *Binder) applyWindows(s *scope, n logical.Node, targets []target) logical.Node {
-	for _, w := range s.q.windows {
-		have := logical.OutSet(n)
-		pre := b.passAll(n)
-		computed := false
-		colOf := func(e scalar.Expr) logical.ColID {
-			if c, ok := e.(*scalar.Column); ok && have.Has(c.Index) && c.T == b.Meta.Type(c.Index) {
-				return c.Index
-			}
-			for _, p := range pre {
-				if logical.Equal(p.Expr, e) {
-					return p.ID
-				}
-			}
-			id := b.Meta.New(exprName(e), e.Type())
-			pre = append(pre, logical.ProjCol{ID: id, Expr: e})
-			computed = true
-			return id
-		}
-		win := &logical.Window{Fn: w.fn, Out: w.id, Pos: w.pos}
-		for _, e := range w.args {
-			win.Args = append(win.Args, colOf(e))
-		}
-		for _, e := range w.partition {
-			win.Partition = append(win.Partition, colOf(e))
-		}
-		win.Partition = dedupIDs(win.Partition)
-		for _, o := range w.order {
-			win.Order = append(win.Order, logical.Order{Col: colOf(o.expr), Desc: o.desc, NullsFirst: o.nullsFirst})
-		}
-		win.Order = dedupOrder(win.Order)
-		win.In = n
-		if computed {
-			win.In = &logical.Project{In: n, Exprs: pre}
-		}
-		if w.aggregate {
-			n = b.partitionAggregate(win, w.filter)
-			continue
-		}
-		n = win
-	}
-	return n
 }
 
 // functionSchema is the schema that a function is in: a few helpers are in information_schema.

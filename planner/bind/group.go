@@ -277,6 +277,9 @@ func (b *Binder) group(s *scope, node logical.Node, sets [][]int, exprs []scalar
 		for i := range w.args {
 			w.args[i] = rewrite(w.args[i])
 		}
+		if w.filter != nil {
+			w.filter = rewrite(w.filter)
+		}
 		for i := range w.partition {
 			w.partition[i] = rewrite(w.partition[i])
 		}
@@ -470,7 +473,8 @@ func (b *Binder) dependents(s *scope, sets [][]int, exprs []scalar.Expr, targets
 		logical.ExprCols(*having, used)
 	}
 	for _, w := range s.q.windows {
-		for _, e := range append(w.args, w.partition...) {
+		logical.ExprCols(w.filter, used)
+		for _, e := range append(w.args[:len(w.args):len(w.args)], w.partition...) {
 			logical.ExprCols(e, used)
 		}
 		for _, o := range w.order {

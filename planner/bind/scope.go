@@ -90,6 +90,8 @@ type queryState struct {
 	// target is set while the select list or ORDER BY is bound: set-returning functions and window
 	// functions may stand there.
 	target bool
+	// inWindow is set while a window definition is bound.
+	inWindow bool
 	// recursive: FROM has the recursive reference of a WITH item whose second term this is.
 	recursive bool
 	// direct: a direct argument of an ordered-set aggregate is checked.

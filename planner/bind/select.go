@@ -76,6 +76,7 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 		s.q.target = false
 	}
 	lim := b.limits(s, q)
+	b.namedWindows(s)
 
 	if s.q.recursive && len(s.q.aggs) > 0 {
 		fail(sqlerr.InvalidRecursion, s.q.aggs[0].pos, "aggregate functions are not allowed in a recursive query's recursive term")
@@ -87,7 +88,7 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 			node = &logical.Filter{In: node, Preds: logical.Conjuncts(having)}
 		}
 	}
-	node = b.applyWindows(s, node, targets)
+	node = b.applyWindows(s, node)
 	node = b.applySRFs(s, node)
 	node = b.project(node, targets)
 

@@ -129,16 +129,13 @@ type (
 		// RowKey, in stream plans, identifies a row of In: it orders rows that are equal in Order.
 		RowKey []ColID
 	}
-	// Window computes rank functions; rules turn it into TopN.
+	// Window adds the columns of window functions over one window definition; rules turn some into TopN.
 	Window struct {
 		In        Node
-		Fn        *fn.Func
-		Args      []ColID
 		Partition []ColID
 		Order     []Order
-		Out       ColID
-		Pos       int
-		// RowKey: see TopN.
+		Calls     []WindowCall
+		// RowKey identifies a row of In, as that of TopN; in batch plans nil if no key is known.
 		RowKey []ColID
 	}
 	// UnionAll: column Out[i] is Map[k][i] of input k.
@@ -263,7 +260,11 @@ func (n *TopN) Cols() []ColID {
 // Cols lists the output columns.
 func (n *Window) Cols() []ColID {
 	in := n.In.Cols()
-	return append(in[:len(in):len(in)], n.Out)
+	ids := in[:len(in):len(in)]
+	for i := range n.Calls {
+		ids = append(ids, n.Calls[i].ID)
+	}
+	return ids
 }
 
 // Cols lists the output columns.

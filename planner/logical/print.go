@@ -188,7 +188,7 @@ func (p *printer) line(n Node) string {
 		}
 		return s
 	case *Window:
-		return fmt.Sprintf("Window %s := %s() partition by (%s) order by (%s)", p.col(n.Out), n.Fn.Name, p.cols(n.Partition), p.order(n.Order))
+		return "Window " + p.calls(n) + fmt.Sprintf(" partition by (%s) order by (%s)", p.cols(n.Partition), p.order(n.Order))
 	case *UnionAll:
 		s := "UnionAll " + p.cols(n.Cols()) + " from"
 		for i, m := range n.Map {
@@ -234,4 +234,28 @@ func (p *printer) line(n Node) string {
 		return "Max1Row"
 	}
 	return fmt.Sprintf("%T", n)
+}
+
+// calls prints the calls of a Window.
+func (p *printer) calls(n *Window) string {
+	var out []string
+	for _, c := range n.Calls {
+		var args []string
+		for i, a := range c.Args {
+			if a != 0 {
+				args = append(args, p.col(a))
+			} else {
+				args = append(args, p.expr(c.Consts[i]))
+			}
+		}
+		s := p.col(c.ID) + " := " + c.Fn.Name + "(" + strings.Join(args, ",") + ")"
+		if c.Filter != 0 {
+			s += " FILTER " + p.col(c.Filter)
+		}
+		if !c.Frame.IsDefault() {
+			s += " " + c.Frame.Text(p.expr)
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, ", ")
 }

@@ -129,7 +129,16 @@ func MapCols(m *Meta, n Node, ren func(ColID) ColID) Node {
 		return &c
 	case *Window:
 		c := *n
-		c.Args, c.Partition, c.Order, c.Out, c.RowKey = list(n.Args), list(n.Partition), orders(n.Order), ren(n.Out), list(n.RowKey)
+		c.Partition, c.Order, c.RowKey = list(n.Partition), orders(n.Order), list(n.RowKey)
+		c.Calls = append([]WindowCall(nil), n.Calls...)
+		for i := range c.Calls {
+			w := &c.Calls[i]
+			w.ID, w.Filter = ren(w.ID), opt(w.Filter)
+			w.Args = append([]ColID(nil), w.Args...)
+			for k := range w.Args {
+				w.Args[k] = opt(w.Args[k])
+			}
+		}
 		return &c
 	case *UnionAll:
 		c := *n

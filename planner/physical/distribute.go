@@ -71,7 +71,7 @@ func scrambled(n plan.Node) bool {
 			return false
 		}
 		return scrambled(n.in) || p.Dist.Kind != plan.Single && !groupable(p.Dist, p.Key)
-	case *plan.HashAgg, *plan.HopAgg, *plan.TopN, *plan.Session, *plan.Consolidate, *plan.Recursive, *plan.Working:
+	case *plan.HashAgg, *plan.HopAgg, *plan.TopN, *plan.Window, *plan.Session, *plan.Consolidate, *plan.Recursive, *plan.Working:
 		return false
 	}
 	return slices.ContainsFunc(n.Inputs(), scrambled)
@@ -167,6 +167,19 @@ func (d *distributor) node(n plan.Node) plan.Node {
 		} else {
 			n.In = d.require(n.In, hash(n.Partition))
 		}
+		n.Dist = single
+		if d.par > 1 {
+			n.Dist = hash(n.InDist)
+		}
+	case *plan.Window:
+		n.In = d.node(n.In)
+		n.InDist = n.PartitionBy
+		if h := n.In.Properties().Dist; d.par > 1 && len(n.PartitionBy) > 0 && groupable(h, n.PartitionBy) {
+			n.InDist = h.Cols
+		} else {
+			n.In = d.require(n.In, hash(n.PartitionBy))
+		}
+		n.In = d.ordered(n.In)
 		n.Dist = single
 		if d.par > 1 {
 			n.Dist = hash(n.InDist)
@@ -323,6 +336,8 @@ func (d *distributor) replace(n plan.Node, f func(*exchange) plan.Node) plan.Nod
 	case *plan.Session:
 		n.In = d.replace(n.In, f)
 	case *plan.TopN:
+		n.In = d.replace(n.In, f)
+	case *plan.Window:
 		n.In = d.replace(n.In, f)
 	case *plan.Max1Row:
 		n.In = d.replace(n.In, f)

@@ -192,7 +192,7 @@ func (b *builder) node(n logical.Node, need logical.ColSet) built {
 	case *logical.TopN:
 		return b.topN(n, need)
 	case *logical.Window:
-		unsupported(n.Pos, "the window function "+n.Fn.Name+" other than in a condition "+n.Fn.Name+"() <= n")
+		return b.window(n, need)
 	case *logical.UnionAll:
 		if len(n.Ins) == 1 && n.Source == 0 {
 			return b.arrange(b.node(n.Ins[0], logical.SetOf(n.Map[0]...)), n.Map[0], n.Out)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirdb/weir/planner/sqltext"
 	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -298,6 +299,17 @@ func (w *explainer) describe(n Node) (string, []string) {
 			add("Input: rows only rise")
 		}
 		return head, d
+	case *Window:
+		if len(n.PartitionBy) > 0 {
+			add("Partition By: %s", names(n.PartitionBy, in()))
+		}
+		if len(n.OrderBy) > 0 {
+			add("Order By: %s", orderText(n.OrderBy, in()))
+		}
+		for i := range n.Calls {
+			add("%s: %s", n.Cols[len(n.Cols)-len(n.Calls)+i].Name, callText(&n.Calls[i], in()))
+		}
+		return "WindowAgg", d
 	case *Hop:
 		text := windowText(colName(n.TimeCol, in()), n.Size, n.Slide, n.Offset)
 		switch {
@@ -500,6 +512,29 @@ func aggText(a Agg, p *Props) string {
 	s += ")"
 	if a.Filter >= 0 {
 		s += " FILTER (WHERE " + colName(a.Filter, p) + ")"
+	}
+	return s
+}
+
+// callText prints a window function call with its frame, if that is not the default one.
+func callText(c *WindowCall, in *Props) string {
+	var args []string
+	for i, a := range c.Args {
+		if a >= 0 {
+			args = append(args, colName(a, in))
+		} else {
+			args = append(args, exprText(c.Consts[i], nil))
+		}
+	}
+	s := c.Fn.Name + "(" + strings.Join(args, ", ") + ")"
+	if len(c.Args) == 0 && c.Fn.Kind == fn.Aggregate {
+		s = c.Fn.Name + "(*)"
+	}
+	if c.Filter >= 0 {
+		s += " FILTER (WHERE " + colName(c.Filter, in) + ")"
+	}
+	if !c.Frame.IsDefault() {
+		s += " " + c.Frame.Text(func(e scalar.Expr) string { return exprText(e, nil) })
 	}
 	return s
 }

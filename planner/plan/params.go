@@ -98,6 +98,20 @@ func (v Params) node(n Node) Node {
 		c := *n
 		c.In, c.Limit, c.Offset = v.node(n.In), v.Expr(n.Limit), v.Expr(n.Offset)
 		return &c
+	case *Window:
+		c := *n
+		c.In = v.node(n.In)
+		c.Calls = append([]WindowCall(nil), n.Calls...)
+		for i := range c.Calls {
+			k := &c.Calls[i]
+			k.Frame, k.Consts = k.Frame.MapFrame(v.Expr), append([]scalar.Expr(nil), k.Consts...)
+			for j, e := range k.Consts {
+				if e != nil {
+					k.Consts[j] = v.Expr(e)
+				}
+			}
+		}
+		return &c
 	case *Limit:
 		c := *n
 		c.In, c.Limit, c.Offset = v.node(n.In), v.Expr(n.Limit), v.Expr(n.Offset)

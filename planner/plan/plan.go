@@ -12,6 +12,7 @@
 package plan
 
 import (
+	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
@@ -180,6 +181,17 @@ type (
 		// RankOutput appends row_number() of the row in its group, int8.
 		RankOutput bool
 		InDist     []int
+	}
+	// Window adds the columns of window functions, all over the partitions by PartitionBy in the order OrderBy;
+	// rows that are equal in it are ordered by RowKey (nil: by all columns).
+	Window struct {
+		Props
+		In          Node
+		PartitionBy []int
+		OrderBy     []SortKey
+		Calls       []WindowCall
+		RowKey      []int
+		InDist      []int
 	}
 	// Hop assigns each row to its windows; output = input ++ window_start, window_end (of the time
 	// column's type). Size, Slide and Offset are intervals without months. Tumble: Slide = Size. Cumulate: windows
@@ -353,6 +365,25 @@ type (
 	}
 )
 
+// Frame and FrameBound are those of the algebra.
+type (
+	Frame      = logical.Frame
+	FrameBound = logical.FrameBound
+)
+
+// WindowCall is one call of a window function, or of an aggregate as one.
+type WindowCall struct {
+	Fn *fn.Func
+	// Args are input columns; -1 where Consts has an expression without columns instead.
+	Args   []int
+	Consts []scalar.Expr
+	// Filter is a bool input column, or -1.
+	Filter int
+	// Frame's offsets are constants in stream plans, in batch plans expressions without columns.
+	Frame Frame
+	Type  types.Type
+}
+
 // SetFunc is one call of a set-returning function; expressions over the input row.
 type SetFunc struct {
 	Fn   *fn.Func
@@ -394,6 +425,7 @@ func (n *TemporalFilter) Inputs() []Node { return []Node{n.In} }
 func (n *HashAgg) Inputs() []Node     { return []Node{n.In} }
 func (n *HashJoin) Inputs() []Node    { return []Node{n.L, n.R} }
 func (n *TopN) Inputs() []Node        { return []Node{n.In} }
+func (n *Window) Inputs() []Node      { return []Node{n.In} }
 func (n *Hop) Inputs() []Node         { return []Node{n.In} }
 func (n *HopAgg) Inputs() []Node      { return []Node{n.In} }
 func (n *Session) Inputs() []Node     { return []Node{n.In} }

@@ -167,8 +167,10 @@ func Keys(n logical.Node) []logical.ColSet {
 		for _, k := range Keys(n.In) {
 			add(k)
 		}
-		if n.Fn.Name == "row_number" {
-			add(logical.SetOf(append(n.Partition[:len(n.Partition):len(n.Partition)], n.Out)...))
+		for _, c := range n.Calls {
+			if c.Fn.Name == "row_number" {
+				add(logical.SetOf(append(n.Partition[:len(n.Partition):len(n.Partition)], c.ID)...))
+			}
 		}
 	case *logical.UnionAll:
 		if len(n.Ins) == 1 {

@@ -98,7 +98,14 @@ func NotNull(n logical.Node) logical.ColSet {
 		return s
 	case *logical.Window:
 		s := copySet(NotNull(n.In))
-		s.Add(n.Out)
+		for _, c := range n.Calls {
+			switch c.Fn.Name {
+			case "row_number", "rank", "dense_rank", "percent_rank", "cume_dist":
+				s.Add(c.ID)
+			case "count":
+				s.Add(c.ID)
+			}
+		}
 		return s
 	case *logical.UnionAll:
 		s := logical.ColSet{}

@@ -219,3 +219,28 @@ func (k keyer) union(n *logical.UnionAll, prefer logical.ColSet) (logical.Node, 
 	}
 	return u, set.Sorted()
 }
+
+// WindowKeys gives every Window below n, for a plan that is run once, the key of its input by which a stream would order
+// equal rows, if it has one without further columns.
+func WindowKeys(n logical.Node) logical.Node {
+	ins := n.Inputs()
+	changed := false
+	nins := make([]logical.Node, len(ins))
+	for i, in := range ins {
+		nins[i] = WindowKeys(in)
+		changed = changed || nins[i] != in
+	}
+	if changed {
+		n = n.WithInputs(nins)
+	}
+	if w, ok := n.(*logical.Window); ok {
+		if keys := Keys(w.In); len(keys) > 0 {
+			c := *w
+			if c.RowKey = best(keys, nil); c.RowKey == nil {
+				c.RowKey = []logical.ColID{}
+			}
+			return &c
+		}
+	}
+	return n
+}

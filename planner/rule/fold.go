@@ -32,6 +32,13 @@ func Fold(e *Env, n logical.Node) logical.Node {
 			c := *n
 			c.On = dedup(on)
 			return &c
+		case *logical.Window:
+			c := *n
+			c.Calls = append([]logical.WindowCall(nil), n.Calls...)
+			for i := range c.Calls {
+				c.Calls[i].MapExprs(e.fold)
+			}
+			return &c
 		case *logical.TopN:
 			if n.Limit != nil || n.Offset != nil {
 				c := *n

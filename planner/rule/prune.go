@@ -43,9 +43,6 @@ func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
 		}
 		return c
 	case *logical.Filter:
-		if top := rankToTies(n, need); top != nil {
-			return Prune(e, top, need)
-		}
 		in := Prune(e, n.In, with(need, logical.ColsOf(n.Preds...)))
 		return &logical.Filter{In: in, Preds: n.Preds}
 	case *logical.Project:
@@ -99,12 +96,22 @@ func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
 		t.In = e.exactly(Prune(e, n.In, used), used)
 		return &t
 	case *logical.Window:
-		used := with(need, logical.SetOf(n.Args...), logical.SetOf(n.Partition...), logical.SetOf(n.RowKey...))
-		for _, o := range n.Order {
-			used.Add(o.Col)
+		w := *n
+		w.Calls = nil
+		for _, c := range n.Calls {
+			if need.Has(c.ID) {
+				w.Calls = append(w.Calls, c)
+			}
 		}
-		delete(used, n.Out)
-		return n.WithInputs([]logical.Node{Prune(e, n.In, used)})
+		if len(w.Calls) == 0 {
+			return Prune(e, n.In, need)
+		}
+		used := with(need, w.Uses())
+		for _, c := range n.Calls {
+			delete(used, c.ID)
+		}
+		w.In = e.exactly(Prune(e, n.In, used), used)
+		return &w
 	case *logical.UnionAll:
 		u := &logical.UnionAll{Map: make([][]logical.ColID, len(n.Ins))}
 		if need.Has(n.Source) {

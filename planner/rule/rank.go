@@ -1,63 +1,69 @@
 package rule
 
 import (
+	"slices"
+
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
 )
 
-// RankToTopN turns row_number() into TopN: with a filter <= k on it one of k rows per partition,
-// else one without limit that only numbers the rows.
+// RankToTopN turns a filter row_number() <= k into a TopN of k rows per partition, which numbers them, and
+// rank() <= k into a TopN WITH TIES below the window: the ranks of the rows that are left are the same.
 func RankToTopN(_ *Env, n logical.Node) logical.Node {
-	n = up(n, func(n logical.Node) logical.Node {
+	return up(n, func(n logical.Node) logical.Node {
 		f, ok := n.(*logical.Filter)
 		if !ok {
 			return n
 		}
 		w, ok := f.In.(*logical.Window)
-		if !ok || w.Fn.Name != "row_number" {
+		if !ok {
 			return n
 		}
-		top, rest := limitRank(f, w)
-		if top == nil {
-			return n
+		for i, c := range w.Calls {
+			if c.Fn.Name != "row_number" {
+				continue
+			}
+			if top, rest := limitRank(f, w, c.ID); top != nil {
+				// The rank is pruned if nothing uses it.
+				top.Rank = c.ID
+				if len(w.Calls) > 1 {
+					// The other calls look at all rows.
+					others := *w
+					others.Calls = slices.Delete(slices.Clone(w.Calls), i, i+1)
+					top.In = &others
+				}
+				return filter(top, rest)
+			}
 		}
-		// The rank is pruned if nothing uses it.
-		top.Rank = w.Out
-		return filter(top, rest)
-	})
-	return up(n, func(n logical.Node) logical.Node {
-		if w, ok := n.(*logical.Window); ok && w.Fn.Name == "row_number" {
-			return &logical.TopN{In: w.In, GroupBy: w.Partition, Order: w.Order, Rank: w.Out}
+		if c := w.Only(); c != nil && c.Fn.Name == "rank" {
+			if t, ok := w.In.(*logical.TopN); ok && t.WithTies {
+				return n // by this rule
+			}
+			if top, rest := limitRank(f, w, c.ID); top != nil && len(w.Order) > 0 {
+				top.WithTies = true
+				ranked := *w
+				ranked.In = top
+				return filter(&ranked, rest)
+			}
 		}
 		return n
 	})
 }
 
-// rankToTies turns rank() <= k into a TopN WITH TIES if nothing else uses the rank; nil if not.
-func rankToTies(f *logical.Filter, need logical.ColSet) logical.Node {
-	w, ok := f.In.(*logical.Window)
-	if !ok || w.Fn.Name != "rank" || need.Has(w.Out) {
-		return nil
-	}
-	top, rest := limitRank(f, w)
-	if top == nil || logical.ColsOf(rest...).Has(w.Out) {
-		return nil
-	}
-	top.WithTies = true
-	return filter(top, rest)
-}
-
 // limitRank makes the TopN of a filter on a rank; the conditions that are not about its upper
 // bound are left over.
-func limitRank(f *logical.Filter, w *logical.Window) (*logical.TopN, []scalar.Expr) {
+func limitRank(f *logical.Filter, w *logical.Window, rank logical.ColID) (*logical.TopN, []scalar.Expr) {
 	limit := int64(-1)
 	var rest []scalar.Expr
 	for _, p := range f.Preds {
-		if k, ok := upperBound(p, w.Out); ok {
+		if k, keep, ok := upperBound(p, rank); ok {
 			if limit < 0 || k < limit {
 				limit = k
+			}
+			if keep {
+				rest = append(rest, p)
 			}
 			continue
 		}
@@ -75,11 +81,12 @@ func int8Const(n int64) scalar.Expr {
 	return &scalar.Const{Node: scalar.Node{T: types.T(types.Int8), Pos: -1}, Val: types.DInt(n)}
 }
 
-// upperBound matches rank <= k, rank < k, rank = 1 and their mirror images; k is an integer constant.
-func upperBound(p scalar.Expr, rank logical.ColID) (int64, bool) {
+// upperBound matches rank <= k, rank < k, rank = k and their mirror images; k is an integer constant. keep: the
+// condition says more than the bound.
+func upperBound(p scalar.Expr, rank logical.ColID) (bound int64, keep, ok bool) {
 	c, ok := p.(*scalar.Call)
 	if !ok || len(c.Args) != 2 {
-		return 0, false
+		return 0, false, false
 	}
 	op := c.Fn.Name
 	l, r := stripCast(c.Args[0]), stripCast(c.Args[1])
@@ -87,25 +94,23 @@ func upperBound(p scalar.Expr, rank logical.ColID) (int64, bool) {
 		mirror := map[string]string{">=": "<=", ">": "<", "=": "="}
 		l, r = r, l
 		if op, ok = mirror[op]; !ok {
-			return 0, false
+			return 0, false, false
 		}
 	}
 	col, isCol := l.(*scalar.Column)
 	k, isConst := r.(*scalar.Const)
 	if !isCol || !isConst || !k.Val.Valid || !k.T.Kind.IsInteger() || col.Index != rank {
-		return 0, false
+		return 0, false, false
 	}
 	switch op {
 	case "<=":
-		return max(k.Val.I, 0), true
+		return max(k.Val.I, 0), false, true
 	case "<":
-		return max(k.Val.I-1, 0), true
+		return max(k.Val.I-1, 0), false, true
 	case "=":
-		if k.Val.I == 1 {
-			return 1, true
-		}
+		return max(k.Val.I, 0), k.Val.I != 1, true
 	}
-	return 0, false
+	return 0, false, false
 }
 
 // stripCast removes casts to a wider integer type.

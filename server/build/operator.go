@@ -45,6 +45,8 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 			RowKey: n.RowKey, AppendOnlyIn: n.AppendOnlyIn, RisingIn: n.RisingIn,
 			RankOutput: n.RankOutput, Dist: n.InDist,
 		})
+	case *plan.Window:
+		return window(n, env)
 	case *plan.Hop:
 		return op.NewHop(op.HopConfig{In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset), Cumulate: n.Cumulate})
 	case *plan.Session:
