@@ -177,6 +177,9 @@ func NewWindow(cfg WindowConfig) (*Window, error) {
 		if err := errors.Join(checkCallCols(c, n), checkAggFilter(c.Filter, cfg.In)); err != nil {
 			return nil, err
 		}
+		if err := w.checkFrame(c.Frame); err != nil {
+			return nil, err
+		}
 		w.schema = append(w.schema, c.Type)
 		call := &winCall{w: w, no: i, cfg: c, col: n + i}
 		if c.Fn.Kind == fn.Aggregate {
@@ -528,7 +531,7 @@ func (w *Window) applyChanges(p *winPart) (bulk bool) {
 			w.markDirty(p, c.row)
 		}
 	}
-	if len(w.changes) > 8+p.tree.len()/8 {
+	if p.tree.len() == 0 || len(w.changes) > 8+p.tree.len()/8 {
 		w.rebuild(p)
 		return true
 	}

@@ -60,7 +60,7 @@ func (b FrameBound) hasOffset() bool { return b.Kind == OffsetPreceding || b.Kin
 // rows is the offset of a ROWS or GROUPS frame, bounded so that sums with it do not overflow.
 func (b FrameBound) rows() int { return int(min(b.Offset.I, math.MaxInt64/4)) }
 
-// checkFrame refuses offsets as Postgres does when the first row is worked out.
+// checkFrame refuses offsets as Postgres does.
 func (w *Window) checkFrame(f Frame) error {
 	for i, b := range [...]FrameBound{f.Start, f.End} {
 		if !b.hasOffset() {

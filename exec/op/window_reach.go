@@ -171,11 +171,6 @@ func (w *Window) set(c *winCall, row uint32, d types.Datum) (same bool) {
 // all works out all rows of the partition.
 func (w *Window) all() error {
 	t := &w.cur.tree
-	for _, c := range w.calls {
-		if err := w.checkFrame(c.cfg.Frame); err != nil {
-			return err
-		}
-	}
 	if t.len() == 0 {
 		return nil
 	}

@@ -73,7 +73,16 @@ func (b *Binder) window(s *scope, f *ast.Func, name string, res fn.Resolution, a
 	}
 	for _, o := range s.q.srfs {
 		if cols.Has(o.id) {
-			raise(sqlerr.New(sqlerr.FeatureNotSupported, f.Pos, "window function calls cannot contain set-returning function calls").
+			pos := f.Pos
+			for _, a := range args {
+				logical.WalkExpr(a, func(x scalar.Expr) bool {
+					if c, ok := x.(*scalar.Column); ok && c.Index == o.id {
+						pos = c.Pos
+					}
+					return true
+				})
+			}
+			raise(sqlerr.New(sqlerr.FeatureNotSupported, pos, "window function calls cannot contain set-returning function calls").
 				WithHint("You might be able to move the set-returning function into a LATERAL FROM item."))
 		}
 	}
