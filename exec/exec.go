@@ -39,7 +39,9 @@ func (b Barrier) Second() int64 {
 	return b.Time - r
 }
 
-// Watermark promises that no later row has a value below Value in column Col (PhysInt).
+// Watermark promises that no later change, be it an insert or a retraction, is of a row with a value below Value in column
+// Col (PhysInt). Operators act on it at the next barrier: where in an epoch it arrives depends on how producers
+// interleave, and what holds at the barrier does not.
 type Watermark struct {
 	Col   int
 	Value int64
@@ -112,6 +114,8 @@ type Context struct {
 	// comes. It holds until the next call. An operator whose output depends on time must call it in Open, with any
 	// value, and at each barrier after which the time is another one. Nil: nobody cares (batch).
 	Due func(at int64)
+	// Late is told how many rows were left out because they came later than the watermark; nil: nobody asks.
+	Late func(rows int64)
 }
 
 // NeverDue is later than any time.

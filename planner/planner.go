@@ -233,6 +233,8 @@ type StreamOptions struct {
 	Order []plan.SortKey
 	// Zoned: the job's local time is that of a zone whose clock is changed.
 	Zoned bool
+	// OnClose: rows come once, when they are final (EMIT ON WINDOW CLOSE).
+	OnClose bool
 }
 
 // Stream plans a query that is kept up to date. ORDER BY without LIMIT has no meaning there and is
@@ -270,7 +272,7 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 		return nil, err
 	}
 	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned}
-	s, err := physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order})
+	s, err := physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order, OnClose: o.OnClose})
 	if err == nil && joined != nil {
 		s.Notices = append(s.Notices, fmt.Sprintf("the rows are computed again every second, because %s is used other than in conditions such as ts > now() - interval '1 hour'", clockName(joined)))
 	}

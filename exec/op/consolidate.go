@@ -19,13 +19,14 @@ type ConsolidateConfig struct {
 //	         come, each in the order of their first arrival.
 //	State:   none: it is empty at barriers.
 //	Memory:  the rows of an epoch.
-//	Barrier: emits the net changes, forwards it. Drops watermarks.
+//	Barrier: emits the net changes, then the watermarks, forwards it.
 //	Errors:  none.
 type Consolidate struct {
 	base
 	all   *vec.Chunk
 	out1  *vec.Chunk
 	piece *vec.Chunk
+	marks marks
 }
 
 // NewConsolidate makes a Consolidate.
@@ -41,10 +42,21 @@ func (o *Consolidate) Chunk(_ int, c *vec.Chunk) error {
 	return nil
 }
 
+// Watermark keeps the watermark until the barrier.
+func (o *Consolidate) Watermark(_ int, w exec.Watermark) error {
+	o.marks.set(w)
+	return nil
+}
+
 // Barrier emits the net changes.
 func (o *Consolidate) Barrier(bar exec.Barrier) error {
 	if err := o.EndRound(); err != nil {
 		return err
+	}
+	for _, w := range o.marks {
+		if err := o.out.Watermark(w); err != nil {
+			return err
+		}
 	}
 	return o.out.Barrier(bar)
 }

@@ -44,7 +44,8 @@ type groupTable struct {
 	dirty     []uint32
 	hand      uint32 // clock hand of eviction
 	// stuck: an eviction found too little that is clean; only a checkpoint changes that.
-	stuck bool
+	stuck   bool
+	sweeper sweeper
 
 	hashes []uint64
 	ents   []uint32
@@ -114,6 +115,7 @@ func (g *groupTable) lookup(cols []*vec.Vector, n int) ([]uint32, error) {
 		return g.ents, nil
 	}
 	g.words.ensure(g.store.n)
+	g.sweeper.made += len(g.idx.added)
 	for _, row := range g.idx.added {
 		e := g.ents[row]
 		clear(g.rec(e))

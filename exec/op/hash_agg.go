@@ -47,7 +47,8 @@ type HashAggConfig struct {
 //	         min and max over retractable input and ordered aggregates the multiset of inputs, state
 //	         table "inputs"; for DISTINCT the values of a group, state tables "distinct0" and so on.
 //	Memory:  the groups changed since the last checkpoint, plus a cache within its budget.
-//	Barrier: emits the epoch's changes, hands dirty groups to the state table, forwards it.
+//	Barrier: emits the epoch's changes, hands dirty groups to the state table, forwards it. Groups below a watermark
+//	         of a key column are forgotten; their rows stay with the consumers.
 //	Errors:  ErrNegativeMultiplicity if a group would fall below zero rows: the input
 //	         retracted what it never inserted. Fatal to the job's region.
 type HashAgg struct {
@@ -60,6 +61,7 @@ type HashAgg struct {
 	feeds []aggFeed
 
 	inputs exec.StateTable
+	marks  marks
 
 	// touched are the groups changed in this epoch, in order; res holds the results before it of those that
 	// are shown, in the same order, and, while the barrier is handled, new results of some after that.
@@ -324,7 +326,43 @@ func (a *HashAgg) Barrier(bar exec.Barrier) error {
 	if err := a.save(bar); err != nil {
 		return err
 	}
+	for i, k := range a.cfg.Keys {
+		if w, ok := a.marks.get(k); ok {
+			if err := a.sweep(bar, i, w); err != nil {
+				return err
+			}
+			if err := a.out.Watermark(exec.Watermark{Col: i, Value: w}); err != nil {
+				return err
+			}
+		}
+	}
 	return a.out.Barrier(bar)
+}
+
+// Watermark keeps the watermark until the barrier.
+func (a *HashAgg) Watermark(_ int, w exec.Watermark) error {
+	a.marks.set(w)
+	return nil
+}
+
+// sweep forgets the groups whose key column k is below w, when it is time.
+func (a *HashAgg) sweep(bar exec.Barrier, k int, w int64) error {
+	if a.tab.sweeper.due(bar, a.tab.st) {
+		if err := a.tab.sweep(k, w); err != nil {
+			return err
+		}
+		if _, err := deleteBelow(a.inputs, a.tab.keyTypes, k, w); err != nil {
+			return err
+		}
+	}
+	for _, s := range a.sets {
+		if s.tab.sweeper.due(bar, s.tab.st) {
+			if err := s.tab.sweep(k, w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // save hands over dirty state at a checkpoint, and keeps within the budget.

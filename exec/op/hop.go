@@ -29,7 +29,8 @@ type HopConfig struct {
 //	         time, earliest first. None if the time is NULL or infinite.
 //	State:   none.
 //	Memory:  one chunk.
-//	Barrier: forwards it; watermarks of input columns too.
+//	Barrier: forwards it; watermarks of input columns too, and with that of the time those of the windows: the first
+//	         that is still open.
 //	Errors:  none.
 type Hop struct {
 	base
@@ -186,4 +187,32 @@ func (h *Hop) flush(c *vec.Chunk) error {
 }
 
 // Watermark forwards the watermark.
-func (h *Hop) Watermark(_ int, w exec.Watermark) error { return h.out.Watermark(w) }
+func (h *Hop) Watermark(_ int, w exec.Watermark) error {
+	if err := h.out.Watermark(w); err != nil || w.Col != h.cfg.TimeCol {
+		return err
+	}
+	start, end := h.open(w.Value)
+	n := len(h.cfg.In)
+	if err := h.out.Watermark(exec.Watermark{Col: n, Value: start}); err != nil {
+		return err
+	}
+	return h.out.Watermark(exec.Watermark{Col: n + 1, Value: end})
+}
+
+// open gives the smallest start and end of windows in which a row at time t or later can be.
+func (h *Hop) open(t int64) (start, end int64) {
+	size, slide, offset := h.cfg.Size, h.cfg.Slide, h.cfg.Offset
+	switch {
+	case h.cfg.Cumulate:
+		start = floorMul(t, size, offset)
+		return start, floorMul(t, slide, start) + slide
+	case size < slide:
+		// There are gaps.
+		if start = floorMul(t, slide, offset); start+size <= t {
+			start += slide
+		}
+		return start, start + size
+	}
+	start = floorMul(t-size, slide, offset) + slide
+	return start, start + size
+}

@@ -51,6 +51,7 @@ type HopAgg struct {
 	// panes has the groups by keys and the number of the pane, which begins at slide times the number plus
 	// offset. n is the number of panes in a window. All in units of the time column.
 	panes         *HashAgg
+	marks         marks
 	time          int
 	n             int
 	slide, offset int64
@@ -213,7 +214,38 @@ func (h *HopAgg) Barrier(bar exec.Barrier) error {
 	if err := h.panes.save(bar); err != nil {
 		return err
 	}
+	nk := len(h.panes.cfg.Keys) - 1
+	for i, k := range h.panes.cfg.Keys[:nk] {
+		if w, ok := h.marks.get(k); ok {
+			if err := h.panes.sweep(bar, i, w); err != nil {
+				return err
+			}
+			if err := h.out.Watermark(exec.Watermark{Col: i, Value: w}); err != nil {
+				return err
+			}
+		}
+	}
+	if w, ok := h.marks.get(h.time); ok {
+		size := int64(h.n) * h.slide
+		start := floorMul(w-size, h.slide, h.offset) + h.slide
+		// The first window that is open begins with the first pane that still counts.
+		if err := h.panes.sweep(bar, nk, (start-h.offset)/h.slide); err != nil {
+			return err
+		}
+		if err := h.out.Watermark(exec.Watermark{Col: nk, Value: start}); err != nil {
+			return err
+		}
+		if err := h.out.Watermark(exec.Watermark{Col: nk + 1, Value: start + size}); err != nil {
+			return err
+		}
+	}
 	return h.out.Barrier(bar)
+}
+
+// Watermark keeps the watermark until the barrier.
+func (h *HopAgg) Watermark(_ int, w exec.Watermark) error {
+	h.marks.set(w)
+	return nil
 }
 
 // Close gives the memory back.

@@ -21,12 +21,14 @@ type ProjectConfig struct {
 //	         column is left out.
 //	State:   none.
 //	Memory:  one vector an expression.
-//	Barrier: forwards it; a watermark is forwarded for each output column that is its column.
+//	Barrier: forwards it; a watermark is forwarded for each output column that is its column, or rises with it.
 //	Errors:  those of the expressions, through Context.RowError; the failed one becomes NULL.
 type Project struct {
 	base
 	evs    []*expr.Evaluator
 	copies []int // the input column that an output column is, or -1
+	rises  []int // the input column with which an output column rises, or -1
+	one    *vec.Chunk
 	ectx   expr.EvalContext
 	view   vec.Chunk
 	outc   *vec.Chunk
@@ -38,6 +40,7 @@ func NewProject(cfg ProjectConfig) (*Project, error) {
 	p := &Project{}
 	for _, e := range cfg.Exprs {
 		p.schema = append(p.schema, e.Type())
+		p.rises = append(p.rises, -1)
 		if col, ok := e.(*scalar.Column); ok {
 			if err := checkCols("Project", []int{col.Index}, len(cfg.In)); err != nil {
 				return nil, err
@@ -52,6 +55,10 @@ func NewProject(cfg ProjectConfig) (*Project, error) {
 		}
 		p.copies = append(p.copies, -1)
 		p.evs = append(p.evs, ev)
+		if col, ok := scalar.Rises(e); ok {
+			p.rises[len(p.rises)-1] = col
+			p.one = vec.NewChunk(cfg.In, 1)
+		}
 	}
 	p.outc = vec.NewChunk(p.schema, 0)
 	return p, nil
@@ -122,13 +129,35 @@ next:
 	return sel, all
 }
 
-// Watermark forwards the watermark for the columns that are copies of its column.
+// Watermark forwards the watermark for the columns that are copies of its column, or rise with it.
 func (p *Project) Watermark(_ int, w exec.Watermark) error {
 	for i, col := range p.copies {
-		if col == w.Col {
-			if err := p.out.Watermark(exec.Watermark{Col: i, Value: w.Value}); err != nil {
+		to := exec.Watermark{Col: i, Value: w.Value}
+		switch {
+		case col == w.Col:
+		case p.rises[i] == w.Col:
+			p.one.Reset()
+			for k, v := range p.one.Cols {
+				if k == w.Col {
+					v.AppendDatum(types.DInt(w.Value))
+				} else {
+					v.AppendDatum(types.Null)
+				}
+			}
+			p.one.SetLen(1)
+			v, err := p.evs[i].Eval(&expr.EvalContext{Env: p.ectx.Env, RowError: func(error) error { return nil }}, p.one)
+			if err != nil {
 				return err
 			}
+			if v.Nulls.Get(0) {
+				continue // out of range
+			}
+			to.Value = v.Int[0]
+		default:
+			continue
+		}
+		if err := p.out.Watermark(to); err != nil {
+			return err
 		}
 	}
 	return nil

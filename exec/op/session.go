@@ -32,7 +32,8 @@ type SessionConfig struct {
 //	         by partition in the order of their first change.
 //	State:   all rows, state table "rows", keyed by partition, time and row identity.
 //	Memory:  the partitions changed since the last checkpoint, plus a cache within its budget.
-//	Barrier: emits the epoch's changes, hands dirty rows to the state table, forwards it.
+//	Barrier: emits the epoch's changes, hands dirty rows to the state table, forwards it. With a watermark on the time
+//	         rows of sessions that have ended are forgotten, and the watermark of window_end follows.
 //	Errors:  ErrNegativeMultiplicity if a row is retracted that is not there.
 type Session struct {
 	base
@@ -56,6 +57,8 @@ type Session struct {
 	stuck   bool
 	touched []uint32
 	graves  []uint32
+	marks   marks
+	sweeper sweeper
 	cmp     func(a, b sessionItem) int
 
 	region []uint32
@@ -155,26 +158,9 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 		case a.row == b.row:
 			return 0
 		}
-		return s.compare(a.row, b.row)
+		return compareRows(s.rows, a.row, b.row, s.order[1:])
 	}
 	return s, nil
-}
-
-// compare is the total order of rows at one time.
-func (s *Session) compare(a, b uint32) int {
-	if c := s.rows.compare(a, b, s.order[1:]); c != 0 {
-		return c
-	}
-	for k := range s.rows.cols {
-		c := &s.rows.cols[k]
-		if !inexactType(c.t) || c.isNull(a) || c.isNull(b) {
-			continue
-		}
-		if r := compareTotal(c.t, s.rows.datum(k, a), s.rows.datum(k, b)); r != 0 {
-			return r
-		}
-	}
-	return 0
 }
 
 // Open opens the state table.
@@ -241,6 +227,7 @@ func (s *Session) change(g *sessionPart, time int64, c *vec.Chunk, i int) {
 		it = g.rows.blocks[k][at].v
 	} else {
 		g.rows.add(it, 1, s.cmp)
+		s.sweeper.made++
 	}
 	x := s.info.at(it.row)
 	x.n += c.Diff(i)
@@ -279,6 +266,9 @@ func (s *Session) Barrier(bar exec.Barrier) error {
 		s.checkpoint()
 		s.stuck = false
 	}
+	if err := s.closeSessions(bar); err != nil {
+		return err
+	}
 	gone := slices.DeleteFunc(s.touched, func(e uint32) bool { return s.recs.at(e).rows.n > 0 })
 	s.touched = s.touched[:0]
 	s.dropGroups(gone)
@@ -288,7 +278,19 @@ func (s *Session) Barrier(bar exec.Barrier) error {
 	if err := s.account(); err != nil {
 		return err
 	}
+	if w, ok := s.marks.get(s.cfg.TimeCol); ok {
+		// A row at w can still be in a session that ends after w, and changes no other.
+		if err := s.out.Watermark(exec.Watermark{Col: len(s.cfg.In) + 1, Value: w + 1}); err != nil {
+			return err
+		}
+	}
 	return s.out.Barrier(bar)
+}
+
+// Watermark keeps the watermark until the barrier.
+func (s *Session) Watermark(_ int, w exec.Watermark) error {
+	s.marks.set(w)
+	return nil
 }
 
 // sessionPos is a place in a partition.

@@ -1,8 +1,11 @@
 package op
 
 import (
+	"bytes"
 	"encoding/binary"
+	"slices"
 
+	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 )
 
@@ -203,4 +206,72 @@ func (s *Session) evict(budget int64) {
 		s.cold = true
 		s.dropGroups(victims)
 	}
+}
+
+// closeSessions forgets, now and then, the rows of sessions that have ended: there can be no further change in them. A row
+// that ended one, in the state table, need not be told from one that did not: rows less than a gap before the
+// watermark stay, and those that hang together with them.
+func (s *Session) closeSessions(bar exec.Barrier) error {
+	w, ok := s.marks.get(s.cfg.TimeCol)
+	if !ok || !s.sweeper.due(bar, s.st) {
+		return nil
+	}
+	if s.st != nil {
+		// Partitions that are not in memory: a row is of an open session if the chain of rows from it on, in the order of the
+		// state, reaches the watermark.
+		in := vec.NewChunk(s.cfg.In, 1)
+		var keys, gone [][]byte
+		var part []byte
+		last := int64(0)
+		end := func() {
+			if len(keys) > 0 && last+s.cfg.Gap <= w {
+				gone = append(gone, keys...)
+			}
+			keys = keys[:0]
+		}
+		err := s.st.Scan(nil, func(key, val []byte) error {
+			in.Reset()
+			if _, err := vec.DecodeRow(val, in.Cols); err != nil {
+				return err
+			}
+			in.SetLen(1)
+			of := appendStateKey([]byte{key[0]}, pick(in, s.cfg.Partition, nil), 0, false)
+			t := in.Cols[s.cfg.TimeCol].Int[0]
+			if !bytes.Equal(of, part) || t-last >= s.cfg.Gap {
+				end()
+			}
+			part, last = of, t
+			keys = append(keys, slices.Clone(key))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		end()
+		for _, k := range gone {
+			s.st.Delete(k)
+		}
+	}
+	for e := range s.groups.n {
+		if !s.groups.live.get(e) {
+			continue
+		}
+		g := s.recs.at(e)
+		s.region = s.region[:0]
+		g.rows.each(func(it sessionItem, _ int64) {
+			if s.info.at(it.row).end <= w {
+				s.region = append(s.region, it.row)
+			}
+		})
+		for _, r := range s.region {
+			g.rows.add(s.itemOf(r), -1, s.cmp)
+			*s.flags.at(r) = 0
+			s.rows.release(r)
+		}
+		if g.rows.n == 0 && !g.touched && len(s.region) > 0 {
+			s.touched = append(s.touched, e)
+		}
+	}
+	s.sweeper.done(s.rows.count())
+	return nil
 }

@@ -71,6 +71,8 @@ type TopN struct {
 	// graves are rows that left in this epoch: an old window may still name them.
 	graves  []uint32
 	touched []uint32
+	marks   marks
+	sweeper sweeper
 	cmp     func(a, b topRow) int
 	// exact: the first order column is an integer, so that its prefix is all of it.
 	exact bool
@@ -213,6 +215,7 @@ func (t *TopN) Chunk(_ int, c *vec.Chunk) error {
 	t.ents = t.ents[:n]
 	t.idx.findOrAdd(t.keyV, t.hashes, t.ents)
 	if len(t.idx.added) > 0 {
+		t.sweeper.made += len(t.idx.added)
 		t.recs.ensure(t.groups.n)
 		if err := t.load(n); err != nil {
 			return err
@@ -529,10 +532,51 @@ func (t *TopN) Barrier(bar exec.Barrier) error {
 	if bar.Checkpoint {
 		t.restart()
 	}
+	for i, c := range t.cfg.GroupBy {
+		if w, ok := t.marks.get(c); ok {
+			if err := t.sweep(bar, i, w); err != nil {
+				return err
+			}
+			if err := t.out.Watermark(exec.Watermark{Col: c, Value: w}); err != nil {
+				return err
+			}
+		}
+	}
 	if err := t.account(); err != nil {
 		return err
 	}
 	return t.out.Barrier(bar)
+}
+
+// Watermark keeps the watermark until the barrier.
+func (t *TopN) Watermark(_ int, w exec.Watermark) error {
+	t.marks.set(w)
+	return nil
+}
+
+// sweep forgets the groups whose column number k is below w, when it is time.
+func (t *TopN) sweep(bar exec.Barrier, k int, w int64) error {
+	if !t.sweeper.due(bar, t.st) {
+		return nil
+	}
+	if _, err := deleteBelow(t.st, t.groups.types(), k, w); err != nil {
+		return err
+	}
+	var gone []uint32
+	col := &t.groups.cols[k]
+	for e := range t.groups.n {
+		if !t.groups.live.get(e) || col.isNull(e) || *col.words.at(e) >= w {
+			continue
+		}
+		t.recs.at(e).rows.each(func(r topRow, _ int64) {
+			*t.flags.at(r.row) = 0
+			t.rows.release(r.row)
+		})
+		gone = append(gone, e)
+	}
+	t.dropGroups(gone)
+	t.sweeper.done(t.groups.count())
+	return nil
 }
 
 // diff merges two windows, both in order, into deletions and insertions.

@@ -71,7 +71,7 @@ func scrambled(n plan.Node) bool {
 			return false
 		}
 		return scrambled(n.in) || p.Dist.Kind != plan.Single && !groupable(p.Dist, p.Key)
-	case *plan.HashAgg, *plan.HopAgg, *plan.TopN, *plan.Window, *plan.Session, *plan.Consolidate, *plan.Recursive, *plan.Working:
+	case *plan.HashAgg, *plan.HopAgg, *plan.TopN, *plan.Window, *plan.Session, *plan.WindowClose, *plan.Consolidate, *plan.Recursive, *plan.Working:
 		return false
 	}
 	return slices.ContainsFunc(n.Inputs(), scrambled)
@@ -159,6 +159,12 @@ func (d *distributor) node(n plan.Node) plan.Node {
 		if d.par > 1 {
 			n.Dist = hash(n.InDist)
 		}
+	case *plan.Watermark:
+		n.In = d.node(n.In)
+		n.Dist = n.In.Properties().Dist
+	case *plan.WindowClose:
+		n.In = d.require(d.node(n.In), hash(n.InDist))
+		n.Dist = n.In.Properties().Dist
 	case *plan.Session:
 		n.In = d.node(n.In)
 		n.InDist = n.Partition
@@ -334,6 +340,10 @@ func (d *distributor) replace(n plan.Node, f func(*exchange) plan.Node) plan.Nod
 	case *plan.HopAgg:
 		n.In = d.replace(n.In, f)
 	case *plan.Session:
+		n.In = d.replace(n.In, f)
+	case *plan.Watermark:
+		n.In = d.replace(n.In, f)
+	case *plan.WindowClose:
 		n.In = d.replace(n.In, f)
 	case *plan.TopN:
 		n.In = d.replace(n.In, f)

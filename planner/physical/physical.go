@@ -384,6 +384,9 @@ func (b *builder) scan(n *logical.Scan, acc *plan.Access) built {
 	}
 	switch {
 	case n.Rel.Kind == catalog.Source:
+		if n.Rel.Watermark != nil {
+			return b.watermark(n)
+		}
 		return built{&plan.SourceScan{Props: p, Rel: n.Rel, Cols: n.Ords, RowID: n.RowID != 0}, cols}
 	case b.stream && n.Rel.Kind == catalog.System:
 		unsupported(sqlerr.NoPos, "a materialized view over the system relation "+n.Rel.Name)

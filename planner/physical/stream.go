@@ -19,6 +19,8 @@ type Terminal struct {
 	Key []logical.ColID
 	// Order are positions in the output that the order of the materialized rows begins with, before Key.
 	Order []plan.SortKey
+	// OnClose: rows come when they are final.
+	OnClose bool
 }
 
 // Stream makes the plan of a job: the columns out, then the key columns that are not among
@@ -50,6 +52,12 @@ func Stream(c Config, n logical.Node, out []logical.ColID, names []string, end T
 	}
 	slices.SortFunc(key, cmp.Compare)
 	pr.HasKey, pr.Key = end.Key != nil, key
+	deriveWatermarks(x.node)
+	if end.OnClose {
+		if x, pr, err = onClose(x, key); err != nil {
+			return nil, err
+		}
+	}
 	var root plan.Node
 	if end.Sink {
 		s := &plan.Sink{Props: *pr, In: x.node, Ordered: end.Ordered}
@@ -66,7 +74,7 @@ func Stream(c Config, n logical.Node, out []logical.ColID, names []string, end T
 		}
 		root = m
 	}
-	p = &plan.Stream{Columns: pr.Cols, AppendOnly: pr.AppendOnly, Relations: b.relations()}
+	p = &plan.Stream{Columns: pr.Cols, AppendOnly: pr.AppendOnly, Watermarks: pr.Watermarks, Relations: b.relations()}
 	if m, ok := root.(*plan.Materialize); ok {
 		p.Key = m.Key
 	}

@@ -322,6 +322,17 @@ func (w *explainer) describe(n Node) (string, []string) {
 		}
 		add("%s", text)
 		return "Hop", d
+	case *Watermark:
+		if n.Def.Idle > 0 {
+			add("Idle Timeout: %s", microsText(n.Def.Idle))
+		}
+		if n.Def.Delay > 0 {
+			add("Delay: %s", microsText(n.Def.Delay))
+		}
+		return "Watermark on " + colName(n.TimeCol, in()), d
+	case *WindowClose:
+		add("Final: below the watermark of %s", colName(n.Col, in()))
+		return "Emit On Window Close", d
 	case *Session:
 		if len(n.Partition) > 0 {
 			add("Partition: %s", names(n.Partition, in()))
@@ -475,6 +486,10 @@ func limitText(limit, offset scalar.Expr, ties bool) string {
 		ss = append(ss, "Offset: "+exprText(offset, &Props{}))
 	}
 	return strings.Join(ss, "  ")
+}
+
+func microsText(n int64) string {
+	return types.Format(types.T(types.Interval), types.DSpan(types.Span{Micros: n}), nil)
 }
 
 func windowText(time string, size, slide, offset types.Span) string {

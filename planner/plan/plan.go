@@ -59,6 +59,18 @@ type Props struct {
 	AppendOnly bool
 	// Dist is set in stream plans; batch plans are Single.
 	Dist Dist
+	// Watermarks are the columns with a watermark, in stream plans.
+	Watermarks []catalog.WatermarkColumn
+}
+
+// Watermark tells whether a column has a watermark, and of which rank.
+func (p *Props) Watermark(col int) (rank int, ok bool) {
+	for _, w := range p.Watermarks {
+		if w.Col == col {
+			return w.Rank, true
+		}
+	}
+	return 0, false
 }
 
 // Types gives the column types.
@@ -203,6 +215,22 @@ type (
 		TimeCol             int
 		Size, Slide, Offset types.Span
 		Cumulate            bool
+	}
+	// Watermark leaves out the rows of a source that are late, and makes its watermark. Def is the clause; TimeCol and RowID
+	// are its column and the row id in the input.
+	Watermark struct {
+		Props
+		In             Node
+		Def            catalog.Watermark
+		TimeCol, RowID int
+		Splits         int
+	}
+	// WindowClose (stream plans) holds rows back until they are final: below the watermark of Col.
+	WindowClose struct {
+		Props
+		In     Node
+		Col    int
+		InDist []int
 	}
 	// Session assigns each row to its session: rows with equal Partition columns are in one if, in the order of time, each is less
 	// than Gap behind the one before. Output = input ++ window_start, window_end.
@@ -429,6 +457,8 @@ func (n *Window) Inputs() []Node      { return []Node{n.In} }
 func (n *Hop) Inputs() []Node         { return []Node{n.In} }
 func (n *HopAgg) Inputs() []Node      { return []Node{n.In} }
 func (n *Session) Inputs() []Node     { return []Node{n.In} }
+func (n *Watermark) Inputs() []Node   { return []Node{n.In} }
+func (n *WindowClose) Inputs() []Node { return []Node{n.In} }
 func (n *UnionAll) Inputs() []Node    { return n.Ins }
 func (n *Values) Inputs() []Node      { return nil }
 func (n *Max1Row) Inputs() []Node     { return []Node{n.In} }
@@ -477,6 +507,8 @@ type Stream struct {
 	Key     []SortKey
 	// AppendOnly: the job's relation never loses a row.
 	AppendOnly bool
+	// Watermarks are the columns of the job's relation with a watermark.
+	Watermarks []catalog.WatermarkColumn
 	// Relations lists every relation that is read, by ID, each once.
 	Relations []*catalog.Relation
 	// Notices are for who creates the job.

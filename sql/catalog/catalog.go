@@ -126,6 +126,12 @@ type Relation struct {
 	EncodeOptions []Option `json:",omitempty"`
 	// Splits is the number of splits of a source or table with connector.
 	Splits int `json:",omitempty"`
+	// Watermark is the WATERMARK FOR clause of a source or table.
+	Watermark *Watermark `json:",omitempty"`
+	// Watermarks are the columns of a materialized view for which its job gives watermarks.
+	Watermarks []WatermarkColumn `json:",omitempty"`
+	// OnClose: rows of a materialized view or sink come when their window has closed (EMIT ON WINDOW CLOSE).
+	OnClose bool `json:",omitempty"`
 	// DependsOn lists the relations that this one reads.
 	DependsOn []ID `json:",omitempty"`
 	// Parent is the indexed relation of an index, Index what it indexes. An index has the rows of its parent
@@ -158,6 +164,19 @@ func (r *Relation) Rows() uint32 {
 	}
 	return uint32(r.ID)
 }
+
+// Watermark is WATERMARK FOR column AS column - delay: a row is late if its value in Col is more than Delay
+// microseconds behind the greatest one that came before it. Of a source, every split has a watermark of its own.
+type Watermark struct {
+	Col   int
+	Delay int64 `json:",omitempty"`
+	// Idle is after how many microseconds without a row a split of a source does not hold back the others; 0: never.
+	Idle int64 `json:",omitempty"`
+}
+
+// WatermarkColumn is a column that has watermarks. Rank tells what says best when a row is final: 0 is an event time, 1
+// the start of a window, 2 its end.
+type WatermarkColumn struct{ Col, Rank int }
 
 // Option is a name = 'value' pair.
 type Option struct{ Name, Value string }
