@@ -74,6 +74,7 @@ func (d *db) create(st ast.Statement) error {
 		if err := columns(r, st.Columns, st.Constraints); err != nil {
 			return err
 		}
+		watermark(r, st.Watermark)
 		d.put(r)
 	case *ast.CreateSource:
 		r := &catalog.Relation{Name: last(st.Name), Kind: catalog.Source, Splits: 1}
@@ -87,6 +88,7 @@ func (d *db) create(st ast.Statement) error {
 		}
 		r.Key = nil
 		r.Columns = r.Columns[:len(st.Columns)]
+		watermark(r, st.Watermark)
 		d.put(r)
 	case *ast.CreateView:
 		p := d.planner()
@@ -108,7 +110,7 @@ func (d *db) create(st ast.Statement) error {
 			if err != nil {
 				return err
 			}
-			r.AppendOnly = s.AppendOnly
+			r.AppendOnly, r.Watermarks = s.AppendOnly, s.Watermarks
 			for _, c := range s.Columns[len(r.Columns):] {
 				r.Columns = append(r.Columns, catalog.Column{Name: c.Name, Type: c.Type, Hidden: true})
 			}
@@ -121,6 +123,13 @@ func (d *db) create(st ast.Statement) error {
 		return fmt.Errorf("test DDL: %T", st)
 	}
 	return nil
+}
+
+// watermark gives r a watermark of 5 seconds.
+func watermark(r *catalog.Relation, w *ast.Watermark) {
+	if w != nil {
+		r.Watermark = &catalog.Watermark{Col: r.ColumnIndex(w.Column), Delay: 5e6}
+	}
 }
 
 func last(n ast.Name) string { return n.Parts[len(n.Parts)-1] }
@@ -224,7 +233,7 @@ func errText(err error, sql string) string {
 
 // TestPlans runs the files in testdata: ddl fills the catalog; bind shows the plan as bound, unnest without
 // subqueries, opt after all rules, batch and stream what is executed, columns the
-// result columns and parameters.
+// result columns and parameters. With emit a stream is EMIT ON WINDOW CLOSE.
 func TestPlans(t *testing.T) {
 	dsn := os.Getenv("WEIR_PG_DSN")
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -303,8 +312,11 @@ func (d *db) run(td *datadriven.TestData) (string, error) {
 		case "stream", "sink":
 			o := planner.StreamOptions{Parallelism: 1, Sink: td.Cmd == "sink"}
 			for _, a := range td.CmdArgs {
-				if a.Key == "parallelism" {
+				switch a.Key {
+				case "parallelism":
 					fmt.Sscan(a.Vals[0], &o.Parallelism)
+				case "emit":
+					o.OnClose = true
 				}
 			}
 			x, err := p.Stream(b, o)

@@ -128,6 +128,13 @@ func (s *Server) metrics() prometheus.Collector {
 		}
 		return out
 	})
+	many("late_rows_total", "Rows that were left out because they came later than the watermark, of jobs and tables that had some.", "relation", counter, func(m *measured) []labelled {
+		var out []labelled
+		for _, r := range m.engine.LateRows {
+			out = append(out, labelled{float64(r.Rows), []string{r.Relation}})
+		}
+		return out
+	})
 	add("actors", "Running actors.", gauge, func(m *measured) float64 { return float64(m.engine.Actors) })
 	add("buffered_bytes", "Bytes in the queues between actors.", gauge, func(m *measured) float64 { return float64(m.engine.Queued) })
 	add("recoveries_total", "Recoveries from failures since the start.", counter, func(m *measured) float64 { return float64(m.engine.Recoveries) })

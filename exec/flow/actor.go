@@ -212,6 +212,7 @@ func (a *actor) context(op string) *exec.Context {
 			return t
 		},
 		RowError:     a.job.job.RowError,
+		Late:         a.job.job.Late,
 		ChunkSize:    a.rt.cfg.ChunkSize,
 		MemoryBudget: a.rt.cfg.MemoryBudget,
 		Memory:       a.rt.cfg.Memory,

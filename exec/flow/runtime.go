@@ -32,7 +32,9 @@ type Job struct {
 	StateID func(name string) storage.TableID
 	// RowError takes the errors of expressions on rows; see exec.Context.
 	RowError func(err error) error
-	Env      *exec.Env
+	// Late is told of rows that operators left out as late; see exec.Context.
+	Late func(rows int64)
+	Env  *exec.Env
 	// Failover names the strategy of the job; empty: that of the runtime's owner.
 	Failover string
 	// Replayable says that what the job has sent since the last checkpoint can be given again to a consumer:

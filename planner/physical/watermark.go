@@ -8,6 +8,7 @@ import (
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
 )
 
 // Ranks of watermark columns: which of several says best when a row is final.
@@ -27,7 +28,7 @@ func (b *builder) watermark(n *logical.Scan) built {
 		s.Ords, s.Out = append(s.Ords, w.Col), append(s.Out, b.Meta.NewFrom(n.Rel, w.Col))
 	}
 	if s.RowID == 0 && n.Rel.Splits > 1 {
-		s.RowID = b.Meta.Copy(s.Out[0])
+		s.RowID = b.Meta.New("_row_id", types.T(types.Int8))
 	}
 	cols := s.Cols()
 	p := b.props(&s, cols)

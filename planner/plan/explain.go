@@ -168,6 +168,13 @@ func (w *explainer) tree(n Node, depth int) {
 	if p := n.Properties(); w.stream && p.AppendOnly {
 		head += "  (append-only)"
 	}
+	if p := n.Properties(); w.stream && len(p.Watermarks) > 0 {
+		cols := make([]int, len(p.Watermarks))
+		for i, m := range p.Watermarks {
+			cols[i] = m.Col
+		}
+		head += "  (watermark: " + names(cols, p) + ")"
+	}
 	w.line(depth, head)
 	for _, d := range details {
 		w.line(depth+2, d)

@@ -49,6 +49,8 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		return window(n, env)
 	case *plan.Hop:
 		return op.NewHop(op.HopConfig{In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset), Cumulate: n.Cumulate})
+	case *plan.Watermark:
+		return op.NewWatermark(watermark(n, 0, 1))
 	case *plan.Session:
 		return op.NewSession(op.SessionConfig{In: in(0), TimeCol: n.TimeCol, Gap: micros(n.Gap), Partition: n.Partition, RowKey: n.RowKey, Dist: n.InDist})
 	case *plan.HopAgg:
@@ -85,6 +87,17 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		return op.NewLimit(op.LimitConfig{In: in(0), Limit: limit, Offset: offset})
 	}
 	return nil, fmt.Errorf("no operator for plan node %T", n)
+}
+
+// watermark configures the watermark of a source for actor i of several.
+func watermark(n *plan.Watermark, i, actors int) op.WatermarkConfig {
+	cfg := op.WatermarkConfig{
+		In: n.In.Properties().Types(), Col: n.TimeCol, Delay: n.Def.Delay, Idle: n.Def.Idle, RowID: n.RowID, Splits: n.Splits,
+	}
+	for s := i; s < n.Splits; s += actors {
+		cfg.Mine = append(cfg.Mine, s)
+	}
+	return cfg
 }
 
 func aggs(as []plan.Agg) []op.Agg {

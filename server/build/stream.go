@@ -215,6 +215,13 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 			In: n.In.Properties().Types(), Key: sortKeys(n.Key), Target: fb.b.Writer(i),
 			AppendOnlyIn: n.In.Properties().AppendOnly,
 		})
+	case *plan.Watermark:
+		out.Op, err = op.NewWatermark(watermark(n, i, fb.f.Parallel))
+	case *plan.WindowClose:
+		out.Op, err = op.NewWindowClose(op.WindowCloseConfig{
+			In: n.In.Properties().Types(), Col: n.Col, Dist: n.InDist,
+			Own: func(v byte) bool { return flow.Owner(v, fb.f.Parallel) == i },
+		})
 	case *plan.LoopHead:
 		cfg := op.LoopHeadConfig{In: n.In.Properties().Types(), All: n.All, Ordinal: n.Ordinal, Vnode: fb.vnode(i)}
 		out.Op, err = op.NewLoopHead(cfg)

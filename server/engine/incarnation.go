@@ -270,6 +270,9 @@ func (i *Incarnation) storedJob(cat *catalog.Catalog, r *catalog.Relation) (*flo
 		} else {
 			j = i.tableJob(t)
 		}
+		if err == nil {
+			err = i.readMark(t)
+		}
 		if err != nil {
 			return nil, err
 		}

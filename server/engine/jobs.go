@@ -84,7 +84,8 @@ func (i *Incarnation) newJob(r *catalog.Relation, ids *stateIDs) *flow.Job {
 			i.errs.add(r.ID, err)
 			return nil
 		},
-		Env: &exec.Env{Location: time.UTC, User: r.Owner, Database: "weir"},
+		Late: func(rows int64) { i.errs.late(r.ID, rows) },
+		Env:  &exec.Env{Location: time.UTC, User: r.Owner, Database: "weir"},
 	}
 }
 
@@ -92,7 +93,34 @@ func (i *Incarnation) newJob(r *catalog.Relation, ids *stateIDs) *flow.Job {
 func (i *Incarnation) tableJob(t *table.Table) *flow.Job {
 	j := i.newJob(t.Rel, i.stateIDs(t.Rel))
 	j.Fragments = []*flow.Fragment{{Parallel: 1, Types: t.Types(), Table: t.Arrangements()}}
+	if w := t.Rel.Watermark; w != nil {
+		j.Fragments = append(j.Fragments, &flow.Fragment{
+			ID: 1, Parallel: 1, Types: t.Types(),
+			Inputs: []flow.Input{{Job: j.ID, Fragment: 0, Dist: flow.Dist{Kind: flow.ToSingle}}},
+			Root: func(int) (*flow.Node, error) {
+				o, err := op.NewWatermark(op.WatermarkConfig{In: t.Types(), Col: w.Col, Delay: w.Delay, RowID: -1, Pass: true})
+				return &flow.Node{Op: o, Name: "watermark", In: []*flow.Node{{}}}, err
+			},
+		})
+	}
 	return j
+}
+
+// WatermarkState is the name of the state table in which the job of a table keeps its watermark.
+const WatermarkState = "1/watermark/mark"
+
+// readMark tells a table its watermark at the checkpoint.
+func (i *Incarnation) readMark(t *table.Table) error {
+	if t.Rel.Watermark == nil || t.Rel.HasConnector() {
+		return nil
+	}
+	st, err := i.Store.StateTable(storage.TableID(t.Rel.StateTables[WatermarkState]))
+	if err != nil {
+		return err
+	}
+	mark, err := op.ReadMark(st)
+	t.SetMark(mark)
+	return err
 }
 
 // connectorConfig makes the configuration of a relation's connector as it is stored in the catalog.
@@ -165,7 +193,19 @@ func (i *Incarnation) connectorTableJob(t *table.Table, ids *stateIDs) (*flow.Jo
 		Inputs: []flow.Input{{Job: j.ID, Fragment: 0, Dist: flow.Dist{Kind: flow.ToSingle}, Cols: cols}},
 		Root: func(int) (*flow.Node, error) {
 			t.Arr.SetWriters(1)
-			return &flow.Node{Op: table.NewKeep(t), Name: "keep", In: []*flow.Node{{}}}, nil
+			in := &flow.Node{}
+			if w := t.Rel.Watermark; w != nil {
+				cfg := op.WatermarkConfig{In: t.Types(), Col: w.Col, Delay: w.Delay, RowID: len(cols) - 1, Splits: f.Parallel}
+				for s := range f.Parallel {
+					cfg.Mine = append(cfg.Mine, s)
+				}
+				o, err := op.NewWatermark(cfg)
+				if err != nil {
+					return nil, err
+				}
+				in = &flow.Node{Op: o, Name: "watermark", In: []*flow.Node{in}}
+			}
+			return &flow.Node{Op: table.NewKeep(t), Name: "keep", In: []*flow.Node{in}}, nil
 		},
 	}
 	j.Fragments = []*flow.Fragment{f, keep}

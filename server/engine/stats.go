@@ -19,13 +19,21 @@ type Stats struct {
 	InFlight int
 	// JobRestarts has the jobs that were started again; Stalled is the number of those that stand still.
 	JobRestarts []JobRestarts
-	Stalled     int
+	// LateRows has the relations that left out late rows.
+	LateRows []LateRows
+	Stalled  int
 	// Queued are the bytes in the queues of all actors.
 	Queued int64
 	// Retained is the number of checkpoints that can be gone back to; Fallbacks counts the times since the start that
 	// this was necessary.
 	Retained  int
 	Fallbacks int64
+}
+
+// LateRows counts the rows that a relation left out because they came later than the watermark.
+type LateRows struct {
+	Relation string
+	Rows     int64
 }
 
 // Stats gives the present figures; those of the dataflow are zeros while a recovery is under way.
@@ -55,6 +63,12 @@ func (e *Engine) AllStats() Stats {
 	}
 	defer inc.leave()
 	s.JobRestarts, s.Stalled = e.jobStats(inc)
+	cat := inc.Catalog()
+	for _, r := range cat.Sorted() {
+		if n := inc.RowErrors(r.ID).Late; n > 0 {
+			s.LateRows = append(s.LateRows, LateRows{Relation: r.Name, Rows: n})
+		}
+	}
 	for _, a := range inc.RT.Actors() {
 		s.Queued += a.QueuedBytes
 	}

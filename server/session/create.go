@@ -13,6 +13,7 @@ import (
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
@@ -80,8 +81,6 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 	switch {
 	case st.Temporary:
 		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "temporary tables are not supported yet")
-	case st.Watermark != nil:
-		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Watermark.Pos, "WATERMARK is not supported yet")
 	case st.As != nil:
 		return d.createTableAs(ctx, st, schema, name)
 	}
@@ -124,6 +123,21 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 	td.addRowID()
 	if err := td.checkExpressions(); err != nil {
 		return "", err
+	}
+	if st.Watermark != nil {
+		if td.rel.Watermark, err = d.watermark(td.rel, st.Watermark); err != nil {
+			return "", err
+		}
+		switch {
+		case src == nil:
+			if td.rel.StateTables == nil {
+				td.rel.StateTables = map[string]uint32{}
+			}
+			td.rel.StateTables[engine.WatermarkState] = uint32(d.t.inc.AllocID())
+		case td.rel.PrimaryKey != "":
+			return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Watermark.Pos, "WATERMARK on a table with a connector and a primary key is not supported yet").
+				WithHint("A row that replaces another would take back an old one.")
+		}
 	}
 	return tag, d.t.inc.AddTable(td.rel, src)
 }
@@ -496,8 +510,6 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 		return tag, err
 	}
 	switch {
-	case st.EmitOnWindowClose:
-		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "EMIT ON WINDOW CLOSE is not supported yet")
 	case st.WithNoData:
 		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "WITH NO DATA is not supported")
 	}
@@ -513,6 +525,7 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	if err != nil {
 		return "", err
 	}
+	rel.OnClose = st.EmitOnWindowClose
 	stream, err := d.planView(rel, st.QueryText, b)
 	if err != nil {
 		return "", err
@@ -532,7 +545,7 @@ func (d *definer) planView(rel *catalog.Relation, text string, b *planner.Bound)
 	if err != nil {
 		return nil, err
 	}
-	rel.AppendOnly = stream.AppendOnly
+	rel.AppendOnly, rel.Watermarks = stream.AppendOnly, stream.Watermarks
 	for _, c := range stream.Columns {
 		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: wireType(c.Type), Hidden: c.Hidden})
 	}
@@ -586,6 +599,7 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	}
 	rel := d.newRelation(catalog.Sink, schema, name)
 	rel.Parallelism = d.t.inc.Parallelism()
+	rel.OnClose = st.EmitOnWindowClose
 	d.describe(rel, text, b)
 	options, err := failoverOption(rel, st.Options)
 	if err != nil {

@@ -204,9 +204,6 @@ func (d *definer) createSource(st *ast.CreateSource) error {
 	if err != nil || exists {
 		return err
 	}
-	if st.Watermark != nil {
-		return sqlerr.New(sqlerr.FeatureNotSupported, st.Watermark.Pos, "WATERMARK is not supported yet")
-	}
 	if len(st.Constraints) > 0 {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Constraints[0].Pos, "constraints on a source are not supported").
 			WithHint("Create a table with this connector to keep one row for each key.")
@@ -231,6 +228,11 @@ func (d *definer) createSource(st *ast.CreateSource) error {
 		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: c.Type})
 	}
 	rel.AppendOnly = true
+	if st.Watermark != nil {
+		if rel.Watermark, err = d.watermark(rel, st.Watermark); err != nil {
+			return err
+		}
+	}
 	return d.t.inc.Change(func(c *catalog.Catalog) { c.Put(rel) })
 }
 

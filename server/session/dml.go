@@ -116,6 +116,9 @@ func (w *write) insertRows(ctx context.Context, rows *vec.Chunk) error {
 	if err := w.check(rows); err != nil {
 		return err
 	}
+	if rows, err = w.inTime(ctx, rows); err != nil || rows.Len() == 0 {
+		return err
+	}
 	if w.d.Conflict != nil && w.d.Conflict.DoUpdate {
 		// The row that is updated must not change meanwhile, whoever wrote it.
 		if err := w.t.writes.Lock(ctx, w.tab, true); err != nil {
@@ -153,6 +156,26 @@ func (w *write) insertRows(ctx context.Context, rows *vec.Chunk) error {
 		w.returning(rows, i)
 	}
 	return nil
+}
+
+// inTime leaves out the rows that are older than the table's watermark, and says so.
+func (w *write) inTime(ctx context.Context, rows *vec.Chunk) (*vec.Chunk, error) {
+	if w.tab.Rel.Watermark == nil {
+		return rows, nil
+	}
+	if err := w.t.writes.Lock(ctx, w.tab, true); err != nil {
+		return nil, err
+	}
+	sel, all := w.tab.InTime(rows)
+	if all {
+		return rows, nil
+	}
+	late := rows.Len() - len(sel)
+	w.t.inc.AddLate(w.tab.Rel.ID, int64(late))
+	w.s.warn(sqlerr.Warning, fmt.Sprintf("%d rows are older than the watermark of table %q and were left out", late, w.tab.Rel.Name), "")
+	out := vec.NewChunk(w.tab.Types(), len(sel))
+	out.AppendSel(rows, sel)
+	return out, nil
 }
 
 // complete fills in serial, identity and row id columns, and then generated ones.

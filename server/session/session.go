@@ -410,7 +410,8 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			return out
 		},
 		State: func(rel *catalog.Relation) syscat.State {
-			st := syscat.State{RowErrors: t.inc.RowErrors(rel.ID).Count}
+			errs := t.inc.RowErrors(rel.ID)
+			st := syscat.State{RowErrors: errs.Count, LateRows: errs.Late}
 			if err := t.inc.StalledError(rel); err != nil {
 				st.Stopped, st.Problem = true, sqlerr.From(err).Message
 			} else if err := t.inc.Problem(rel.ID); err != nil {

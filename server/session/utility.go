@@ -413,7 +413,7 @@ func (s *session) explainText(t *tx, st *ast.Explain) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: t.inc.Parallelism()})
+		stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: t.inc.Parallelism(), OnClose: q.EmitOnWindowClose})
 		if err != nil {
 			return "", err
 		}

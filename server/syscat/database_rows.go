@@ -100,16 +100,16 @@ func weirRelations() []relation {
 }
 
 // state gives the state of r as columns.
-func (e *Env) state(r *catalog.Relation) (state string, problem any, rowErrors int64) {
+func (e *Env) state(r *catalog.Relation) (state string, problem any, rowErrors, lateRows int64) {
 	if e.State == nil {
-		return "running", nil, 0
+		return "running", nil, 0, 0
 	}
 	s := e.State(r)
 	state = "running"
 	if s.Stopped {
 		state = "stalled"
 	}
-	return state, orNull(s.Problem), s.RowErrors
+	return state, orNull(s.Problem), s.RowErrors, s.LateRows
 }
 
 func kindWords(k catalog.RelKind) string {
@@ -160,7 +160,7 @@ func sourceRows(c *content) {
 		"state", "problem", "options")
 	for _, r := range c.cat.Sorted() {
 		if r.HasConnector() {
-			state, problem, _ := c.env.state(r)
+			state, problem, _, _ := c.env.state(r)
 			c.add(r.ID, r.Schema, r.Name, kindWords(r.Kind), connectorOf(r), orNull(r.Format), orNull(r.Encode), r.Splits,
 				r.AppendOnly, state, problem, optionList(r))
 		}

@@ -62,7 +62,7 @@ func outsideRelations() []relation {
 		{schema: pgCatalog, name: "weir_jobs", view: true, cols: `
 			id oid, schema name, name name, kind text, owner name, parallelism int4, state text, problem text,
 			since timestamptz, attempts int4, restarts int8, last_error text, failover text, rows_filled int8,
-			row_errors int8, query text`, rows: jobRows},
+			row_errors int8, late_rows int8, query text`, rows: jobRows},
 		{schema: pgCatalog, name: "weir_actors", view: true, cols: `
 			id int8, job oid, job_name name, fragment int4, index int4, attempt int8, state text, epoch int8,
 			queued_chunks int4, queued_bytes int8, waits_for text`, rows: actorRows},
@@ -72,17 +72,17 @@ func outsideRelations() []relation {
 	}
 }
 
-// jobRows lists what runs: materialized views, sinks, and tables that a connector fills; and those that are being
-// created.
+// jobRows lists what runs: materialized views, sinks, and tables that a connector fills or that have a watermark; and those
+// that are being created.
 func jobRows(c *content) {
 	c.columns("id", "schema", "name", "kind", "owner", "parallelism", "state", "problem", "since", "attempts", "restarts",
-		"last_error", "failover", "rows_filled", "row_errors", "query")
+		"last_error", "failover", "rows_filled", "row_errors", "late_rows", "query")
 	jobs := map[catalog.ID]Job{}
 	if c.env.Jobs != nil {
 		jobs = c.env.Jobs()
 	}
 	add := func(r *catalog.Relation, j Job) {
-		state, problem, errs := c.env.state(r)
+		state, problem, errs, late := c.env.state(r)
 		if j.State != "" && state == "running" {
 			state = j.State
 		}
@@ -94,11 +94,11 @@ func jobRows(c *content) {
 			filled = j.Filled
 		}
 		c.add(r.ID, r.Schema, r.Name, kindWords(r.Kind), ownerName(r.Owner), r.Parallelism, state, problem, timestamp(j.Since),
-			j.Attempts, j.Restarts, orNull(j.LastError), orNull(j.Failover), filled, errs, orNull(r.Query))
+			j.Attempts, j.Restarts, orNull(j.LastError), orNull(j.Failover), filled, errs, late, orNull(r.Query))
 	}
 	for _, r := range c.cat.Sorted() {
 		switch {
-		case r.Kind == catalog.MatView, r.Kind == catalog.Index, r.Kind == catalog.Sink, r.Kind == catalog.Table && r.HasConnector():
+		case r.Kind == catalog.MatView, r.Kind == catalog.Index, r.Kind == catalog.Sink, r.Kind == catalog.Table && (r.HasConnector() || r.Watermark != nil):
 			add(r, jobs[r.ID])
 		}
 	}

@@ -72,6 +72,8 @@ type State struct {
 	Problem string
 	// RowErrors is the number of rows in which an expression failed.
 	RowErrors int64
+	// LateRows is the number of rows that were left out because they came later than the watermark.
+	LateRows int64
 }
 
 // Setting is a row of pg_settings.

@@ -111,8 +111,13 @@ func (k *Keep) complete(c *vec.Chunk) (*vec.Chunk, error) {
 	return k.part, nil
 }
 
-// Watermark is dropped: a row that replaces another may take back an old time.
-func (k *Keep) Watermark(int, exec.Watermark) error { return nil }
+// Watermark passes, unless there is a primary key: a row that replaces another may take back an old time.
+func (k *Keep) Watermark(_ int, w exec.Watermark) error {
+	if !k.t.hasRowID() {
+		return nil
+	}
+	return k.out.Watermark(w)
+}
 
 // Barrier seals the arrangement.
 func (k *Keep) Barrier(b exec.Barrier) error {

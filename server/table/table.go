@@ -29,6 +29,9 @@ type Table struct {
 	keys map[string]*lock
 	// dropped is set under the exclusive lock when the table is gone.
 	dropped atomic.Bool
+	// mark is the watermark of a table with WATERMARK that statements write to, guarded by the exclusive lock: who
+	// writes has it alone.
+	mark int64
 	// sequences make the values of _row_id, serial and identity columns, by column.
 	sequences map[int]*Sequence
 }
@@ -48,7 +51,7 @@ func UniqueStateName(constraint string) string { return "unique/" + constraint }
 func New(store *storage.Store, locks *Locks, rel *catalog.Relation) *Table {
 	t := &Table{
 		Rel: rel, Arr: store.Arrangement(storage.TableID(rel.Rows())),
-		locks: locks, keys: map[string]*lock{}, sequences: map[int]*Sequence{},
+		locks: locks, keys: map[string]*lock{}, sequences: map[int]*Sequence{}, mark: noMark,
 	}
 	for _, c := range rel.Columns {
 		t.types = append(t.types, c.Type)

@@ -83,6 +83,7 @@ func (x *Tx) table(t *Table) *txTable {
 // keeps its share meanwhile if it has written under it.
 func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
 	tt := x.table(t)
+	exclusive = exclusive || t.marked()
 	if tt.exclusive || tt.shared && !exclusive {
 		return nil
 	}
@@ -220,6 +221,9 @@ func (x *Tx) Prepare(ctx context.Context, t *Table, c *vec.Chunk) error {
 // Insert puts row i of c into the table, after Prepare or under the exclusive lock. If a unique key is
 // taken, it gives the conflict and changes nothing.
 func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
+	if t.late(c, i) {
+		return nil, t.tooOld(c, i)
+	}
 	tt := x.table(t)
 	x.key = t.Key(x.key[:0], c, i)
 	key := string(x.key)
@@ -273,6 +277,9 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 // Delete takes row i of c, which must be as the transaction sees it, out of the table; false if it is
 // not there any more (deleted by the same statement before).
 func (x *Tx) Delete(t *Table, c *vec.Chunk, i int) (bool, error) {
+	if t.late(c, i) {
+		return false, t.tooOld(c, i)
+	}
 	tt := x.table(t)
 	x.key = t.Key(x.key[:0], c, i)
 	key := string(x.key)
@@ -365,6 +372,8 @@ func (x *Tx) Commit(log *storage.Log, rt *flow.Runtime, sync bool) error {
 	defer x.Release()
 	var ts []tableChanges
 	var ws []flow.TableWrite
+	var marked []*Table
+	var tops []int64
 	for _, tt := range x.order {
 		cs := make([]change, 0, tt.rows.Len())
 		tt.rows.Scan(func(k string, r Row) bool {
@@ -387,11 +396,19 @@ func (x *Tx) Commit(log *storage.Log, rt *flow.Runtime, sync bool) error {
 		}
 		ts = append(ts, tableChanges{id: uint32(tt.t.Rel.ID), changes: cs, bulk: tt.bulk})
 		ws = append(ws, w)
+		tops = append(tops, tt.t.top(w.Chunks))
+		marked = append(marked, tt.t)
 	}
 	if len(ts) == 0 {
 		return nil
 	}
-	return submit(log, rt, encodeRecord(ts), ws, sync)
+	if err := submit(log, rt, encodeRecord(ts), ws, sync); err != nil {
+		return err
+	}
+	for i, t := range marked {
+		t.mark = max(t.mark, tops[i])
+	}
+	return nil
 }
 
 // submit logs a record and applies its writes when it is durable, in the order of the log.
@@ -437,6 +454,7 @@ func Replay(rt *flow.Runtime, pos storage.LogPos, rec []byte, find func(id uint3
 		if err != nil {
 			return err
 		}
+		t.mark = max(t.mark, t.top(w.Chunks))
 		ws = append(ws, w)
 	}
 	return rt.Write(pos, ws)

@@ -137,7 +137,9 @@ type (
 		Into        *Name
 		Options     []Option
 		Format      *Format
-		Pos         int
+		// EmitOnWindowClose: rows come when they are final.
+		EmitOnWindowClose bool
+		Pos               int
 	}
 	// CreateIndex is CREATE INDEX.
 	CreateIndex struct {

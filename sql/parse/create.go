@@ -318,13 +318,26 @@ func (p *parser) createSink(pos int) ast.Statement {
 	default:
 		p.unexpected()
 	}
+	c.EmitOnWindowClose = p.emit()
 	if p.acceptWord("with") {
 		c.Options = p.withOptions()
 	}
 	if p.isWord("format") {
 		c.Format = p.format()
 	}
+	c.EmitOnWindowClose = p.emit() || c.EmitOnWindowClose
 	return c
+}
+
+// emit reads EMIT ON WINDOW CLOSE, if it is there.
+func (p *parser) emit() bool {
+	if !p.startsEmit() {
+		return false
+	}
+	for range 4 {
+		p.next()
+	}
+	return true
 }
 
 func (p *parser) createView(pos int, orReplace bool) ast.Statement {
@@ -351,11 +364,9 @@ func (p *parser) createView(pos int, orReplace bool) ast.Statement {
 	start := p.pos()
 	c.Query = p.parseQuery()
 	c.QueryText = p.textFrom(start)
-	if p.startsEmit() {
-		for range 4 {
-			p.next()
-		}
-		c.EmitOnWindowClose = true
+	emit := p.pos()
+	if c.EmitOnWindowClose = p.emit(); c.EmitOnWindowClose && !c.Materialized {
+		p.unsupported(emit, "EMIT ON WINDOW CLOSE of a view that is not materialized")
 	}
 	if !c.Materialized {
 		if p.isWord("with") {
