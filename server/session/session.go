@@ -419,7 +419,7 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			}
 			return st
 		},
-		Cursors:     s.cursors,
+		Cursors: s.cursors,
 		Subscriptions: func() []syscat.Subscription {
 			var out []syscat.Subscription
 			for _, x := range t.inc.Subscriptions() {
