@@ -179,6 +179,25 @@ func (p *Parser) Int(name string, def, lo, hi int64) int64 {
 	return n
 }
 
+// Float gives a number between lo and hi, or def.
+func (p *Parser) Float(name string, def, lo, hi float64) float64 {
+	o, ok := p.lookup(name)
+	if !ok {
+		return def
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(o.Value), 64)
+	switch {
+	case err != nil || math.IsNaN(x):
+		p.fail(sqlerr.New(sqlerr.InvalidParameterValue, o.Pos, "invalid value for floating point option %q: %s", name, o.Value))
+		return def
+	case x < lo || x > hi:
+		p.fail(sqlerr.New(sqlerr.InvalidParameterValue, o.Pos, "value %s out of bounds for option %q", o.Value, name).
+			WithDetail("Valid values are between \"%g\" and \"%g\".", lo, hi))
+		return def
+	}
+	return x
+}
+
 // Byte gives an option that is a single one-byte character, or def.
 func (p *Parser) Byte(name string, def byte) byte {
 	o, ok := p.lookup(name)

@@ -169,19 +169,22 @@ func (d *definer) connect(rel *catalog.Relation, opts []ast.Option, f *ast.Forma
 	return src, nil
 }
 
-// splits sets the number of splits of a Nexmark source, which can be read in parallel, to the server's
+// splits sets the number of splits of a generated source, which can be read in parallel, to the server's
 // parallelism if the user did not choose.
 func (d *definer) splits(opts []ast.Option) []ast.Option {
-	nexmark := false
+	generated := false
 	for _, o := range opts {
 		switch o.Name {
-		case "splits":
+		case "splits", "datagen.split.num":
 			return opts
 		case "connector":
-			nexmark = strings.EqualFold(o.Value, "nexmark")
+			switch strings.ToLower(o.Value) {
+			case "nexmark", "tpch", "datagen":
+				generated = true
+			}
 		}
 	}
-	if n := d.t.inc.Parallelism(); nexmark && n > 1 {
+	if n := d.t.inc.Parallelism(); generated && n > 1 {
 		return append(append([]ast.Option(nil), opts...), ast.Option{Name: "splits", Value: fmt.Sprint(n), IsSet: true})
 	}
 	return opts

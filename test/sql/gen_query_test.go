@@ -466,7 +466,7 @@ func (g *gen) subquery(ops int) rel {
 			sub.as(b), a, x, g.pick("=", "=", "<"), b, y, g.predicate(b, sub.cols))
 	}
 	if g.one(4) {
-		cond = "(" + cond + g.pick(" OR ", " AND ", " IS NOT TRUE AND ") + g.predicate(a, in.cols) + ")"
+		cond = "((" + cond + ")" + g.pick(" OR ", " AND ", " IS NOT TRUE AND ") + g.predicate(a, in.cols) + ")"
 	}
 	if g.one(4) {
 		return rel{text: fmt.Sprintf("SELECT %s.*, %s AS s%s FROM %s", a, cond, a, in.as(a)), cols: append(slices.Clone(in.cols), column{"s" + a, "bool"})}
