@@ -44,6 +44,8 @@ type NexmarkConfig struct {
 	ByHand bool
 	// CheckpointInterval as of the server; 0 is its default.
 	CheckpointInterval time.Duration
+	// MemoryLimit as of the server; 0 is its default.
+	MemoryLimit int64
 	// Dir is where the data directories are made; "" is the system's place for temporary files.
 	Dir string
 }
@@ -149,7 +151,7 @@ func start(ctx context.Context, cfg NexmarkConfig) (in *instance, err error) {
 	})
 	in.srv, err = server.Open(server.Config{
 		DataDir: in.dir, Listen: "127.0.0.1:0", HTTP: "off", Parallelism: cfg.Parallelism,
-		CheckpointInterval: cfg.CheckpointInterval, Connectors: reg,
+		CheckpointInterval: cfg.CheckpointInterval, MemoryLimit: cfg.MemoryLimit, Connectors: reg,
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(in.dir))

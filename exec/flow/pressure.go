@@ -157,3 +157,11 @@ func (r *Runtime) backlogged(job JobID) bool {
 // Waits counts how often a source or a writer had to wait because there was too much to work off or to
 // write.
 func (r *Runtime) Waits() int64 { return r.pressure.waits.Load() }
+
+// Held is how many bytes operators hold in memory, 0 if their memory has no bound.
+func (r *Runtime) Held() int64 {
+	if r.pressure.memory == nil {
+		return 0
+	}
+	return r.pressure.memory.Used() - r.pressure.store.Unwritten()
+}
