@@ -274,5 +274,17 @@ func (s *side) kill() error {
 	return err
 }
 
-// end kills the process and removes its files.
-func (s *side) end() error { return errors.Join(s.kill(), os.RemoveAll(s.dir)) }
+// endLimit is how long a process may take to end by itself.
+const endLimit = 5 * time.Second
+
+// end ends the process and removes its files.
+func (s *side) end() error {
+	err := s.in.Close() // it may write its profile now
+	cerr := s.cmd.Process.Signal(syscall.SIGCONT)
+	timer := time.AfterFunc(endLimit, func() { _ = s.cmd.Process.Kill() })
+	defer timer.Stop()
+	for range s.lines { // nothing that it says matters any more
+	}
+	_ = s.cmd.Wait() // it may have been killed
+	return errors.Join(err, cerr, os.RemoveAll(s.dir))
+}

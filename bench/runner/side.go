@@ -29,7 +29,7 @@ type SideConfig struct {
 	MemoryLimit        int64
 	View               bool
 	Dir                string
-	// Profile is a file for a CPU profile of the run; "" for none.
+	// Profile is a file for a CPU profile, with what is done after the end; "" for none.
 	Profile string
 }
 
@@ -63,8 +63,8 @@ const (
 
 // RunSide is the process: it starts a server, says that it is ready, runs all queries from beginning to end when it is
 // told to go, and says what that took; and how much more the background uses until it is idle, when it is told to rest. It ends
-// when its input does.
-func RunSide(ctx context.Context, cfg SideConfig, in io.Reader, out io.Writer) (err error) {
+// when its input does, and leaves the server running: the process is to end, and a last checkpoint is no part of what is measured.
+func RunSide(ctx context.Context, cfg SideConfig, in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(cfg.Parallelism)
 	srv, err := start(ctx, NexmarkConfig{
 		Parallelism: cfg.Parallelism, CheckpointInterval: cfg.CheckpointInterval, Dir: cfg.Dir, MemoryLimit: cfg.MemoryLimit,
@@ -72,12 +72,22 @@ func RunSide(ctx context.Context, cfg SideConfig, in io.Reader, out io.Writer) (
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, srv.stop()) }()
 	if err := srv.createSources(ctx, cfg); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(out, sideReady); err != nil {
 		return err
+	}
+	if cfg.Profile != "" {
+		f, err := os.Create(cfg.Profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -114,17 +124,6 @@ func (in *instance) createSources(ctx context.Context, cfg SideConfig) error {
 }
 
 func (in *instance) run(ctx context.Context, cfg SideConfig) (r SideResult, err error) {
-	if cfg.Profile != "" {
-		f, err := os.Create(cfg.Profile)
-		if err != nil {
-			return r, err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return r, err
-		}
-		defer pprof.StopCPUProfile()
-	}
 	runtime.GC()
 	from := cpuSeconds()
 	checkpoints := in.srv.Engine().Stats().Checkpoints
