@@ -84,7 +84,7 @@ func (s *Store) startFolder() {
 		close(s.folder.done)
 		return
 	}
-	s.folder.wake <- struct{}{}
+	// What there is to fold waits for the first commit: until then a recovery may need the processor and the disk.
 	go s.runFolder()
 }
 

@@ -89,8 +89,7 @@ func (t *StateTable) Get(key []byte) (val []byte, ok bool, err error) {
 		return nil, false, err
 	}
 	for i := range parts {
-		d := parts[i].d
-		if e, ok := d.get(key); ok {
+		if d, e, ok := parts[i].get(key); ok {
 			return d.valueOf(e), e.vlen != tombstone, nil
 		}
 	}
@@ -129,7 +128,7 @@ func (t *StateTable) ScanRange(lo, hi []byte, fn func(k, v []byte) error) error 
 		m.overs = append(m.overs, newSortedCursor(t.pending[i], lo, hi))
 	}
 	for _, p := range parts {
-		m.overs = append(m.overs, newSortedCursor(p.d, lo, hi))
+		m.overs = append(m.overs, p.cursor(lo, hi))
 	}
 	for m.next() {
 		if err := fn(m.k, m.v); err != nil {

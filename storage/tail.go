@@ -39,11 +39,38 @@ type stateTail struct {
 	dropped bool
 }
 
-// tailPart is an immutable delta with everything of the table up to its epoch that the next part
-// does not have.
+// tailPart is everything of the table up to its epoch that the next part does not have: an immutable delta,
+// or the blobs that were there when the store was opened.
 type tailPart struct {
 	epoch Epoch
 	d     *Delta
+	blobs *blobIndex
+}
+
+func (p tailPart) get(key []byte) (*Delta, *dirtyEntry, bool) {
+	if p.blobs != nil {
+		return p.blobs.get(key)
+	}
+	e, ok := p.d.get(key)
+	return p.d, e, ok
+}
+
+func (p tailPart) cursor(lo, hi []byte) cursor {
+	if p.blobs != nil {
+		return newBlobCursor(p.blobs, lo, hi)
+	}
+	return newSortedCursor(p.d, lo, hi)
+}
+
+// each calls fn for deltas that have all of its keys, each key once.
+func (p tailPart) each(fn func(*Delta)) {
+	if p.blobs == nil {
+		fn(p.d)
+		return
+	}
+	for b := range len(p.blobs.shelf) {
+		fn(p.blobs.on(byte(b)))
+	}
 }
 
 // maxTailParts bounds what a reader has to look through.
@@ -102,11 +129,11 @@ func (t *stateTail) index(s *Store) ([]tailPart, error) {
 		return *p, nil
 	}
 	last := t.groups[len(t.groups)-1].epoch
-	d, err := s.readBlobs(t.id, last, func(time.Duration) error { return nil })
+	x, err := s.loadBlobs(t.id, last)
 	if err != nil {
 		return nil, err
 	}
-	p := []tailPart{{epoch: last, d: d}}
+	p := []tailPart{{epoch: last, blobs: x}}
 	t.parts.Store(&p)
 	return p, nil
 }
@@ -187,11 +214,12 @@ func (t *stateTail) mergeParts(parts []tailPart) []tailPart {
 	}
 	d := &Delta{table: t.id}
 	for i := n - 1; i >= 0; i-- {
-		from := parts[i].d
-		for j := range uint32(from.n) {
-			e := from.at(j)
-			d.put(from.keyOf(e), from.valueOf(e), e.vlen == tombstone)
-		}
+		parts[i].each(func(from *Delta) {
+			for j := range uint32(from.n) {
+				e := from.at(j)
+				d.put(from.keyOf(e), from.valueOf(e), e.vlen == tombstone)
+			}
+		})
 	}
 	return append([]tailPart{{epoch: parts[0].epoch, d: d}}, parts[n:]...)
 }
