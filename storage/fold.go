@@ -13,12 +13,14 @@ import (
 //
 //  1. Choose the table with most to do, and its oldest groups up to a bound of bytes.
 //  2. Merge them in memory: the last value of each key.
-//  3. Write the result in key order, in batches. The blobs are still there, and they hide these
-//     keys from readers, so that neither a reader nor a crash can see a difference.
+//  3. Write the result in key order: a small one in batches, a large one as files that Pebble takes
+//     over (see ingest.go), which saves its log, its memtable and a flush. The blobs are still there,
+//     and they hide these keys from readers, so that neither a reader nor a crash can see a difference.
 //  4. Delete the blobs, in one batch after the others. Only now do readers see the keys.
 //
-// Nothing is synced: the write ahead log keeps the order, so that after a crash the blobs are gone
-// only if everything that replaces them is there; the next checkpoint syncs all of it.
+// No batch is synced: the write ahead log keeps the order, so that after a crash the blobs are gone
+// only if everything that replaces them is there; the next checkpoint syncs all of it. Files are
+// durable before that; then blobs that come back only say again what is in them.
 //
 // It rests between batches so that it takes a bounded share of one core, a larger one the more
 // there is to fold. When commits run away from it, they wait.
@@ -43,6 +45,8 @@ type foldConfig struct {
 	softBytes, hardBytes int64
 	// batchEntries is how many keys are written between two rests.
 	batchEntries int
+	// ingestBytes is the size from which what is folded is written as files.
+	ingestBytes int64
 	// share is the part of a core that folding takes below softBytes.
 	share float64
 	// manual leaves folding to tests.
@@ -50,10 +54,13 @@ type foldConfig struct {
 }
 
 func (f *foldConfig) setDefaults() {
+	if f.ingestBytes == 0 {
+		f.ingestBytes = 4 << 20
+	}
 	if f.minEntries == 0 {
 		*f = foldConfig{
 			minEntries: 512, tableBytes: 64 << 20, tableGroups: 64, onceBytes: 128 << 20,
-			softBytes: 128 << 20, hardBytes: 512 << 20, batchEntries: 8192, share: 0.1, manual: f.manual,
+			softBytes: 128 << 20, hardBytes: 512 << 20, batchEntries: 8192, ingestBytes: f.ingestBytes, share: 0.1, manual: f.manual,
 		}
 	}
 }
@@ -208,6 +215,24 @@ func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 	if err := rest(time.Since(start)); err != nil {
 		return err
 	}
+	if size := d.bytes + int64(d.n)*16; size >= s.cfg.fold.ingestBytes && s.checkSpace(size) == nil {
+		err = s.foldFiles(t, d, idx, rest)
+	} else {
+		err = s.foldBatches(t, d, idx, rest)
+	}
+	if err != nil {
+		return err
+	}
+	b := s.db.NewBatch()
+	if err := deleteBlobs(b, t.id, last); err != nil {
+		b.Close()
+		return err
+	}
+	return s.foldBatch(t, b, func() { t.folded(s, n, last) })
+}
+
+// foldBatches writes entries of d, in the order of idx.
+func (s *Store) foldBatches(t *stateTail, d *Delta, idx []uint32, rest func(time.Duration) error) error {
 	for len(idx) > 0 {
 		start := time.Now()
 		b := s.db.NewBatch()
@@ -227,12 +252,44 @@ func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 			return err
 		}
 	}
-	b := s.db.NewBatch()
-	if err := deleteBlobs(b, t.id, last); err != nil {
-		b.Close()
+	return nil
+}
+
+// foldFiles does so in files, which become visible together.
+func (s *Store) foldFiles(t *stateTail, d *Delta, idx []uint32, rest func(time.Duration) error) error {
+	g := &ingester{s: s, name: "fold-"}
+	defer g.discard()
+	key := tablePrefix(t.id)
+	for len(idx) > 0 {
+		start := time.Now()
+		k := min(len(idx), s.cfg.fold.batchEntries)
+		for _, i := range idx[:k] {
+			e := d.at(i)
+			key = append(key[:tablePrefixLen], d.keyOf(e)...)
+			var err error
+			if e.vlen == tombstone {
+				err = g.Delete(key)
+			} else {
+				err = g.Set(key, d.valueOf(e))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		idx = idx[k:]
+		if err := rest(time.Since(start)); err != nil {
+			return err
+		}
+	}
+	if err := g.cut(); err != nil {
 		return err
 	}
-	return s.foldBatch(t, b, func() { t.folded(s, n, last) })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dropped {
+		return nil
+	}
+	return g.ingest()
 }
 
 func deleteBlobs(b *pebble.Batch, id TableID, last Epoch) error {

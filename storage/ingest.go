@@ -70,7 +70,9 @@ func writeRecord(w keyWriter, r record) error {
 
 // ingester writes sorted keys into files.
 type ingester struct {
-	s     *Store
+	s *Store
+	// name begins the names of the files, so that two may write at once.
+	name  string
 	paths []string
 	w     *sstable.Writer
 	size  int64
@@ -105,7 +107,7 @@ func (g *ingester) room(kind byte, n int) error {
 		return nil
 	}
 	fs := g.s.cfg.FS
-	path := fs.PathJoin(g.s.cfg.Dir, ingestDir, fmt.Sprintf("%06d.sst", len(g.paths)))
+	path := fs.PathJoin(g.s.cfg.Dir, ingestDir, fmt.Sprintf("%s%06d.sst", g.name, len(g.paths)))
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
@@ -126,21 +128,28 @@ func (g *ingester) cut() error {
 	return w.Close()
 }
 
+// discard removes what is left of the files. What Pebble took is gone already, as a rule.
+func (g *ingester) discard() {
+	if g.w != nil {
+		_ = g.w.Close() // there is an error already
+	}
+	for _, p := range g.paths {
+		if err := g.s.cfg.FS.Remove(p); err != nil && !oserror.IsNotExist(err) {
+			g.s.cfg.Logger.Warn("storage: removing a file that was ingested", "file", p, "error", err)
+		}
+	}
+}
+
+// ingest hands the files, all of which are complete, to Pebble.
+func (g *ingester) ingest() error {
+	return g.s.guard(func() error { return g.s.db.Ingest(context.Background(), g.paths) })
+}
+
 // ingest makes the sections and the records durable, all or none of them. Of records with the same key the
 // last one counts; no record's key has the prefix of a section.
-func (s *Store) ingest(sections []section, records []record) (err error) {
+func (s *Store) ingest(sections []section, records []record) error {
 	g := &ingester{s: s}
-	defer func() {
-		if g.w != nil {
-			_ = g.w.Close() // there is an error already
-		}
-		// What Pebble took is gone already, as a rule.
-		for _, p := range g.paths {
-			if rerr := s.cfg.FS.Remove(p); rerr != nil && !oserror.IsNotExist(rerr) {
-				s.cfg.Logger.Warn("storage: removing a file that was ingested", "file", p, "error", rerr)
-			}
-		}
-	}()
+	defer g.discard()
 	slices.SortFunc(sections, func(a, b section) int { return bytes.Compare(a.prefix, b.prefix) })
 	slices.SortStableFunc(records, func(a, b record) int { return bytes.Compare(a.key, b.key) })
 	small := func(before []byte) error {
@@ -180,7 +189,7 @@ func (s *Store) ingest(sections []section, records []record) (err error) {
 	if err := g.cut(); err != nil {
 		return err
 	}
-	return s.guard(func() error { return s.db.Ingest(context.Background(), g.paths) })
+	return g.ingest()
 }
 
 // openIngest makes the folder of files to be ingested, and empties it.
