@@ -315,7 +315,7 @@ func openReadOnly(cfg Config, dir string) (s *Store, err error) {
 		cfg: cfg, arrangements: map[TableID]*Arrangement{}, blocks: map[TableID]*tableBlocks{}, pins: map[Epoch]int{},
 		gens: map[uint64]int{}, tails: map[TableID]*stateTail{}, room: newRoomFS(cfg.FS, cfg.Logger), readOnly: true,
 	}
-	opts := pebbleOptions(s, &opening{s: s, opened: true}, stateFS{
+	opts := pebbleOptions(s, &opening{s: s, opened: true, compactions: newScheduler()}, stateFS{
 		FS: cfg.FS, raw: cfg.FS, dir: dir, inv: newInventory(nil), gate: new(gate),
 	})
 	opts.ReadOnly = true

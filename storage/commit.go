@@ -50,6 +50,7 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	if err := s.usable(); err != nil {
 		return err
 	}
+	s.compactions.release()
 	if err := s.awaitFolder(ctx); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
@@ -267,6 +268,7 @@ func (s *Store) Retain(live func(TableID) bool) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	s.compactions.release()
 	b := s.db.NewBatch()
 	defer b.Close()
 	for _, id := range ids {

@@ -106,9 +106,7 @@ func pebbleOptions(s *Store, o *opening, fs vfs.FS) *pebble.Options {
 			opts.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 		}
 	}
-	// The usual scheduler wakes up ten times a second to see whether more compactions are allowed
-	// than before. Here that number is constant, and an idle server must use no CPU.
-	opts.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
+	opts.Experimental.CompactionScheduler = o.compactions
 	opts.EnsureDefaults()
 	// A range delete frees its space soon, not when its level happens to be compacted.
 	opts.FlushDelayDeleteRange = 0
@@ -124,6 +122,8 @@ type opening struct {
 	// mu guards opened: Open has returned.
 	mu     sync.Mutex
 	opened bool
+	// compactions says when there may be some.
+	compactions *scheduler
 	// gate, once closed, holds up everything that Pebble does with files for good.
 	gate gate
 }
@@ -160,7 +160,7 @@ func (g *gate) pass() {
 // meanwhile, that is an error, and what Pebble does in the background stands still for good: it holds
 // memory, until the process ends, and touches no file.
 func openPebble(s *Store, fs stateFS, fresh bool) (*pebble.DB, error) {
-	o := &opening{s: s, damaged: make(chan error, 1)}
+	o := &opening{s: s, damaged: make(chan error, 1), compactions: newScheduler()}
 	fs.gate = &o.gate
 	opts := pebbleOptions(s, o, fs)
 	opts.ErrorIfNotExists = !fresh
@@ -191,6 +191,7 @@ func openPebble(s *Store, fs stateFS, fresh bool) (*pebble.DB, error) {
 		o.mu.Unlock()
 		if len(o.damaged) == 0 {
 			if r.err == nil {
+				s.compactions = o.compactions
 				s.ingestOpts = opts.MakeWriterOptions(0, r.db.TableFormat())
 			}
 			return r.db, r.err

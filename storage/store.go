@@ -119,6 +119,8 @@ type Store struct {
 	log  *Log
 	// room is the file system as Pebble sees it.
 	room *roomFS
+	// compactions is released by the first commit.
+	compactions *scheduler
 	// ingestOpts say how files are written that Pebble ingests.
 	ingestOpts sstable.WriterOptions
 
