@@ -21,6 +21,7 @@ import (
 //	new [strategy=all] [attempts=n]       a manager; delays from 100 ms to 1 s, healthy after 10 s, stops within 5 s
 //	failed job=n [version=n] [stays]      messages; stays: the job cannot be stalled
 //	stopped|deployed|deployfailed|running region=n
+//	abandon region=n
 //	started | global | stalled job=n | resumed jobs=(..) | forget jobs=(..)
 //	at ms                                 moves the clock, and ticks if a timer is due
 //	status                                all jobs of which something is known
@@ -106,6 +107,8 @@ func TestScripts(t *testing.T) {
 				return step(StalledAlready{Job: JobID(job), Err: errors.New("from before")})
 			case "resumed":
 				return step(Resumed{jobsArg(t, d)})
+			case "abandon":
+				return step(Abandon{r, errors.New("nobody wants it")})
 			case "forget":
 				return step(Forget{jobsArg(t, d)})
 			case "at":

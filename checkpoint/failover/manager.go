@@ -81,6 +81,12 @@ type (
 	}
 	// Resumed says that jobs that were stalled run again.
 	Resumed struct{ Jobs []JobID }
+	// Abandon says that nobody wants the jobs of a region any more: it is stalled as soon as it has stopped, or at once if it
+	// is catching up.
+	Abandon struct {
+		Region RegionID
+		Err    error
+	}
 	// Forget says that jobs are gone.
 	Forget struct{ Jobs []JobID }
 	// Tick says that the time of a SetTimer has come.
@@ -96,6 +102,7 @@ func (Started) event()        {}
 func (Global) event()         {}
 func (StalledAlready) event() {}
 func (Resumed) event()        {}
+func (Abandon) event()        {}
 func (Forget) event()         {}
 func (Tick) event()           {}
 
@@ -250,7 +257,9 @@ func (m *Manager) Step(ev Event, now time.Time) []Action {
 		}
 	case Deployed:
 		if r := m.regions[ev.Region]; r != nil && r.phase == deploying {
-			r.phase = catching
+			if r.phase = catching; r.stall {
+				m.stall(r, now)
+			}
 		}
 	case DeployFailed:
 		if r := m.regions[ev.Region]; r != nil && r.phase == deploying {
@@ -277,6 +286,16 @@ func (m *Manager) Step(ev Event, now time.Time) []Action {
 		for _, id := range ev.Jobs {
 			delete(m.lastFailure, id)
 			m.jobs[id] = &Status{State: StateRunning, Since: now}
+		}
+	case Abandon:
+		if r := m.regions[ev.Region]; r != nil {
+			r.stall, r.err, r.delay = true, ev.Err, 0
+			switch r.phase {
+			case waiting:
+				r.at = now
+			case catching:
+				m.stall(r, now)
+			}
 		}
 	case Forget:
 		for _, id := range ev.Jobs {
@@ -428,6 +447,13 @@ func (m *Manager) global(now time.Time) {
 	}
 }
 
+// stall gives a region up.
+func (m *Manager) stall(r *region, now time.Time) {
+	m.set(r.jobs, StateStalled, r.err, r.cause, now)
+	delete(m.regions, r.id)
+	m.do(Stall{Region: r.id, Jobs: r.jobs, Job: r.cause, Err: r.err})
+}
+
 // advance does what is due.
 func (m *Manager) advance(now time.Time) {
 	var next time.Time
@@ -447,9 +473,7 @@ func (m *Manager) advance(now time.Time) {
 			r.stall, r.err = true, fmt.Errorf("it does not stop after a failure: %w", r.err)
 		}
 		if r.stall {
-			m.set(r.jobs, StateStalled, r.err, r.cause, now)
-			delete(m.regions, id)
-			m.do(Stall{Region: id, Jobs: r.jobs, Job: r.cause, Err: r.err})
+			m.stall(r, now)
 			continue
 		}
 		r.phase = deploying

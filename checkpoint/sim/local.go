@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -133,9 +134,17 @@ func (l *localFailover) stop(a failover.Stop) {
 	was := l.region
 	r := &region{id: a.Region, txid: w.coord.c.Txid()}
 	for _, s := range w.graph.actors {
-		if slices.Contains(a.Jobs, jobOf(s.role)) {
-			r.actors = append(r.actors, l.ids[s.id])
+		if !slices.Contains(a.Jobs, jobOf(s.role)) {
+			continue
 		}
+		id := cmp.Or(l.ids[s.id], s.id)
+		for _, x := range w.coord.c.Executions() {
+			// It may live in a worker that others take for dead.
+			if x.Actor%idsOfARun == s.id && x.Last == 0 {
+				id = x.Actor
+			}
+		}
+		r.actors = append(r.actors, id)
 	}
 	l.region = r
 	w.res.Regions++

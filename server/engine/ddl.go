@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/checkpoint/failover"
 	"github.com/weirdb/weir/connector"
 	"github.com/weirdb/weir/exec"
@@ -18,17 +19,31 @@ import (
 	"github.com/weirdb/weir/storage"
 )
 
-// LockDDL lets the caller change the catalog until unlock; others wait.
-func (i *Incarnation) LockDDL(ctx context.Context) (unlock func(), err error) {
-	// A definition takes effect with a checkpoint. Without room it would wait, and could not be taken back.
-	if err := i.Store.CheckRoom(); err != nil {
-		return nil, err
-	}
-	select {
-	case i.e.ddl <- struct{}{}:
-		return func() { <-i.e.ddl }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+// LockDDL lets the caller change the catalog until unlock; others wait. It waits for room on the disk and for regions that
+// are being restarted before, without the lock: DROP of what fails must get it. A statement that is refused in any case
+// does not wait.
+func (i *Incarnation) LockDDL(ctx context.Context, refused bool) (unlock func(), err error) {
+	for {
+		// A definition takes effect with a checkpoint. Without room it would wait, and could not be taken back.
+		if err := i.Store.CheckRoom(); err != nil {
+			return nil, err
+		}
+		if !refused {
+			if err := i.awaitRegions(ctx); err != nil {
+				return nil, err
+			}
+		}
+		select {
+		case i.e.ddl <- struct{}{}:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-i.Ctx.Done():
+			return nil, i.explain(checkpoint.ErrStopped)
+		}
+		if refused || !i.restarting() {
+			return func() { <-i.e.ddl }, nil
+		}
+		<-i.e.ddl
 	}
 }
 

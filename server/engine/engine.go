@@ -276,6 +276,10 @@ func (e *Engine) Close(ctx context.Context) error {
 	return err
 }
 
+// maxStarts is how often a job may fail in a row during a start, when everybody waits for it; then it is stalled, also if it
+// would not be later.
+const maxStarts = 5
+
 // errJobFailed is wrapped by the error of a start during which a job failed.
 var errJobFailed = errors.New("a job failed")
 
@@ -307,6 +311,13 @@ func (e *Engine) count(f flow.Failure, r *catalog.Relation) time.Duration {
 		}
 	}
 	return 0
+}
+
+// attempts is how often the job of a relation has failed in a row.
+func (e *Engine) attempts(r *catalog.Relation) int {
+	e.foMu.Lock()
+	defer e.foMu.Unlock()
+	return e.manager.Status(failover.JobID(r.ID)).Attempts
 }
 
 // canStall tells whether everything else can do without a relation's job. A table that statements write to

@@ -9,11 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/checkpoint/failover"
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/sql/catalog"
-	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/storage"
 )
 
@@ -38,6 +36,8 @@ type restart struct {
 	flows    []*flow.Region
 	// goals is how far sources of the region had been read, by split.
 	goals map[catalog.ID][]int64
+	// deployed: its jobs run again, and catch up.
+	deployed bool
 	// next gets what the manager decides (capacity 2: a stall may follow a deploy that fails).
 	next   chan failover.Action
 	ctx    context.Context
@@ -183,6 +183,7 @@ func (i *Incarnation) restart(r *restart) {
 			continue
 		}
 		i.e.step(failover.Deployed{Region: r.id})
+		r.deployed = true
 		i.caughtUp(r, e, prog)
 		return
 	}
@@ -268,6 +269,9 @@ func (i *Incarnation) jobAgain(cat *catalog.Catalog, rel *catalog.Relation, l le
 func (i *Incarnation) caughtUp(r *restart, e storage.Epoch, prog *progress) {
 	select {
 	case <-prog.done:
+	case next := <-r.next:
+		i.giveUp(r, next.(failover.Stall))
+		return
 	case <-r.ctx.Done():
 		return
 	}
@@ -290,11 +294,7 @@ func (i *Incarnation) caughtUp(r *restart, e storage.Epoch, prog *progress) {
 	if i.RT.Wait(r.ctx, e) != nil {
 		return
 	}
-	ids := make([]flow.JobID, len(r.jobs))
-	for k, id := range r.jobs {
-		ids[k] = flow.JobID(id)
-	}
-	i.RT.Back(e, ids...)
+	i.RT.Back(e, jobsOf(r.jobs)...)
 	i.e.foMu.Lock()
 	current := i.e.regions[r.id] == r
 	if current {
@@ -344,12 +344,18 @@ func (i *Incarnation) giveUp(r *restart, s failover.Stall) {
 	running := map[catalog.ID]bool{}
 	for _, rel := range cat.Sorted() {
 		running[rel.ID] = i.RT.Has(flow.JobID(rel.ID)) && !r.has(rel.ID)
-		if r.has(rel.ID) {
+		if r.has(rel.ID) && !r.deployed {
 			i.reset(rel)
 		}
 	}
 	save := i.markStale(cat, running)
-	if _, err := i.RT.Redeploy(i.Ctx, save, r.flows); err != nil {
+	var err error
+	if r.deployed {
+		_, err = i.RT.Remove(i.Ctx, save, jobsOf(r.jobs)...)
+	} else {
+		_, err = i.RT.Redeploy(i.Ctx, save, r.flows)
+	}
+	if err != nil {
 		// Only the end of the runtime prevents it.
 		return
 	}
@@ -363,100 +369,12 @@ func (i *Incarnation) giveUp(r *restart, s failover.Stall) {
 	i.wake()
 }
 
-// wake tells who waits for a region that it has come back, or will not.
-func (i *Incarnation) wake() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	close(i.moved)
-	i.moved = make(chan struct{})
-}
-
-func (i *Incarnation) movedChan() <-chan struct{} {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.moved
-}
-
-// awaitJobs waits until none of the relations' jobs is being restarted.
-func (i *Incarnation) awaitJobs(ctx context.Context, rels []*catalog.Relation) error {
-	for {
-		moved := i.movedChan()
-		down := false
-		i.e.foMu.Lock()
-		for _, r := range i.e.regions {
-			down = down || slices.ContainsFunc(rels, func(rel *catalog.Relation) bool { return r.has(rel.ID) })
-		}
-		i.e.foMu.Unlock()
-		if !down {
-			return nil
-		}
-		if err := i.await(ctx, moved); err != nil {
-			return err
-		}
+func jobsOf(rels []catalog.ID) []flow.JobID {
+	ids := make([]flow.JobID, len(rels))
+	for k, id := range rels {
+		ids[k] = flow.JobID(id)
 	}
-}
-
-func (i *Incarnation) await(ctx context.Context, moved <-chan struct{}) error {
-	select {
-	case <-moved:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-i.Ctx.Done():
-		return i.explain(checkpoint.ErrStopped)
-	}
-}
-
-// SnapshotOf is Snapshot for a read of some relations: it waits while one of them is being restarted after a failure,
-// since it has no rows then, and must not show older ones than before.
-func (i *Incarnation) SnapshotOf(ctx context.Context, fresh bool, rels []*catalog.Relation) (*storage.Snapshot, error) {
-	for {
-		moved := i.movedChan()
-		sn, err := i.Snapshot(ctx, fresh)
-		if err != nil {
-			return nil, err
-		}
-		if i.readableAt(sn.Epoch(), rels) {
-			return sn, nil
-		}
-		sn.Release()
-		if err := i.runs(rels); err != nil {
-			return nil, err
-		}
-		if err := i.await(ctx, moved); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func (i *Incarnation) runs(rels []*catalog.Relation) error {
-	for _, rel := range rels {
-		if rel.Kind != catalog.System {
-			if err := i.StalledError(rel); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (i *Incarnation) readableAt(e storage.Epoch, rels []*catalog.Relation) bool {
-	for _, rel := range rels {
-		if !i.RT.Readable(flow.JobID(rel.ID), e) {
-			return false
-		}
-	}
-	return true
-}
-
-// CheckReadable refuses a read of relations in a snapshot that was made before: one of them may have been in the middle
-// of a restart at its epoch, or was filled again since.
-func (i *Incarnation) CheckReadable(sn *storage.Snapshot, rels []*catalog.Relation) error {
-	if i.readableAt(sn.Epoch(), rels) {
-		return nil
-	}
-	return sqlerr.Newf(sqlerr.SerializationFailure, "a relation was being restarted after a failure at the time of the snapshot").
-		WithHint("The transaction can be tried again.")
+	return ids
 }
 
 // creation is a statement that fills new jobs.

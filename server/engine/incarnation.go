@@ -198,6 +198,9 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 			err = f.Err
 			if canStall(r) {
 				err = errors.Join(errJobFailed, err)
+				if e.attempts(r) >= maxStarts && e.Stalled(cat, r.ID) == nil {
+					e.stall(r, f.Err)
+				}
 			}
 		default:
 		}

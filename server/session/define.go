@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/weirdb/weir/connector"
@@ -34,7 +33,11 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 	if err := t.inc.Commit(ctx, t.writes, true); err != nil {
 		return pgwire.Result{}, err
 	}
-	unlock, err := t.inc.LockDDL(ctx)
+	refused := false
+	if st, ok := e.p.ast.(*ast.Drop); ok {
+		refused = (&definer{s: s, t: t, e: e, cat: t.inc.Catalog()}).abandon(st)
+	}
+	unlock, err := t.inc.LockDDL(ctx, refused)
 	if err != nil {
 		return pgwire.Result{}, err
 	}
@@ -315,132 +318,6 @@ func wrongKind(r *catalog.Relation, want catalog.RelKind) error {
 	}
 	return sqlerr.Newf(sqlerr.WrongObjectType, "%q is not %s", r.Name, article(want)).
 		WithHint("Use DROP %s to remove %s.", strings.ToUpper(kindWord(r.Kind)), article(r.Kind))
-}
-
-func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
-	if st.Kind == ast.KindSchema {
-		return d.dropSchemas(ctx, st)
-	}
-	if _, ok := relationKinds[st.Kind]; !ok {
-		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "DROP %s is not supported yet", st.Kind)
-	}
-	named := map[catalog.ID]*catalog.Relation{}
-	for _, n := range st.Names {
-		r, err := d.find(st.Kind, n, st.IfExists)
-		if err != nil {
-			return err
-		}
-		if r != nil {
-			named[r.ID] = r
-		}
-	}
-	return d.dropRelations(ctx, named, st.Cascade)
-}
-
-func (d *definer) dropSchemas(ctx context.Context, st *ast.Drop) error {
-	named := map[catalog.ID]*catalog.Relation{}
-	var schemas []string
-	for _, n := range st.Names {
-		name := n.Parts[len(n.Parts)-1]
-		if !d.cat.HasSchema(name) {
-			if st.IfExists {
-				d.s.notice(sqlerr.SuccessfulCompletion, fmt.Sprintf("schema %q does not exist, skipping", name))
-				continue
-			}
-			return sqlerr.Newf(sqlerr.InvalidSchemaName, "schema %q does not exist", name)
-		}
-		schemas = append(schemas, name)
-		for _, r := range d.cat.Sorted() {
-			if r.Schema != name {
-				continue
-			}
-			if !st.Cascade {
-				return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", name).
-					WithDetail("%s %s depends on schema %s", kindWord(r.Kind), d.displayName(r), name).
-					WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
-			}
-			named[r.ID] = r
-		}
-	}
-	if err := d.dropRelations(ctx, named, st.Cascade); err != nil {
-		return err
-	}
-	return d.t.inc.Change(func(c *catalog.Catalog) {
-		for _, name := range schemas {
-			delete(c.Schemas, name)
-		}
-	})
-}
-
-// displayName qualifies a relation that is not in the search path.
-func (d *definer) displayName(r *catalog.Relation) string {
-	for _, sc := range d.s.vars.searchPath(d.s.user) {
-		if sc == r.Schema {
-			return r.Name
-		}
-	}
-	return r.Schema + "." + r.Name
-}
-
-// dropRelations drops relations and, with cascade, all that depends on them.
-func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catalog.Relation, cascade bool) error {
-	if len(named) == 0 {
-		return nil
-	}
-	all := map[catalog.ID]*catalog.Relation{}
-	var details []string
-	var visit func(r *catalog.Relation)
-	visit = func(r *catalog.Relation) {
-		if all[r.ID] != nil {
-			return
-		}
-		all[r.ID] = r
-		for _, dep := range d.cat.Dependents(r.ID) {
-			if named[dep.ID] == nil && all[dep.ID] == nil && dep.Kind != catalog.Index {
-				details = append(details, fmt.Sprintf("%s %s depends on %s %s",
-					kindWord(dep.Kind), d.displayName(dep), kindWord(r.Kind), d.displayName(r)))
-			}
-			visit(dep)
-		}
-	}
-	var order []*catalog.Relation
-	for _, r := range named {
-		order = append(order, r)
-	}
-	sort.Slice(order, func(i, j int) bool { return order[i].ID < order[j].ID })
-	for _, r := range order {
-		visit(r)
-	}
-	if len(details) > 0 && !cascade {
-		what := "desired object(s)"
-		if len(order) == 1 {
-			what = kindWord(order[0].Kind) + " " + d.displayName(order[0])
-		}
-		return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", what).
-			WithDetail("%s", strings.Join(details, "\n")).
-			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
-	}
-	switch len(details) {
-	case 0:
-	case 1:
-		obj, _, _ := strings.Cut(details[0], " depends on ")
-		d.s.notice(sqlerr.SuccessfulCompletion, "drop cascades to "+obj)
-	default:
-		var objs []string
-		for _, x := range details {
-			obj, _, _ := strings.Cut(x, " depends on ")
-			objs = append(objs, "drop cascades to "+obj)
-		}
-		d.s.tell(&pgwire.Notice{
-			Message: fmt.Sprintf("drop cascades to %d other objects", len(details)), Detail: strings.Join(objs, "\n"),
-		})
-	}
-	var rels []*catalog.Relation
-	for _, r := range all {
-		rels = append(rels, r)
-	}
-	sort.Slice(rels, func(i, j int) bool { return rels[i].ID > rels[j].ID })
-	return d.t.inc.Drop(ctx, rels)
 }
 
 // truncate deletes all rows of tables, as a write of the transaction.

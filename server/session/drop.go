@@ -1,0 +1,175 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/sqlerr"
+)
+
+func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
+	if st.Kind == ast.KindSchema {
+		return d.dropSchemas(ctx, st)
+	}
+	if _, ok := relationKinds[st.Kind]; !ok {
+		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "DROP %s is not supported yet", st.Kind)
+	}
+	named := map[catalog.ID]*catalog.Relation{}
+	for _, n := range st.Names {
+		r, err := d.find(st.Kind, n, st.IfExists)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			named[r.ID] = r
+		}
+	}
+	return d.dropRelations(ctx, named, st.Cascade)
+}
+
+// abandon gives up what is being restarted after a failure and is about to be dropped. It is called before the lock, which
+// somebody may hold who waits for the restart. A statement that will be refused gives up nothing.
+func (d *definer) abandon(st *ast.Drop) (refused bool) {
+	named := map[catalog.ID]*catalog.Relation{}
+	for _, n := range st.Names {
+		if st.Kind == ast.KindSchema {
+			for _, r := range d.cat.Sorted() {
+				if r.Schema == n.Parts[len(n.Parts)-1] {
+					named[r.ID] = r
+				}
+			}
+			continue
+		}
+		schema, name, err := d.qualify(n, false)
+		if err != nil {
+			return true
+		}
+		switch r := d.cat.Relation(schema, name); {
+		case r != nil && r.Kind == relationKinds[st.Kind]:
+			named[r.ID] = r
+		case r != nil || !st.IfExists:
+			return true
+		}
+	}
+	all, details := d.dependent(named)
+	if len(details) > 0 && !st.Cascade {
+		return true
+	}
+	d.t.inc.Abandon(slices.Collect(maps.Values(all)))
+	return false
+}
+
+// dependent gives relations with all that depends on them, and says of each of those why.
+func (d *definer) dependent(named map[catalog.ID]*catalog.Relation) (all map[catalog.ID]*catalog.Relation, details []string) {
+	all = map[catalog.ID]*catalog.Relation{}
+	var visit func(r *catalog.Relation)
+	visit = func(r *catalog.Relation) {
+		if all[r.ID] != nil {
+			return
+		}
+		all[r.ID] = r
+		for _, dep := range d.cat.Dependents(r.ID) {
+			if named[dep.ID] == nil && all[dep.ID] == nil && dep.Kind != catalog.Index {
+				details = append(details, fmt.Sprintf("%s %s depends on %s %s",
+					kindWord(dep.Kind), d.displayName(dep), kindWord(r.Kind), d.displayName(r)))
+			}
+			visit(dep)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(named)) {
+		visit(named[id])
+	}
+	return all, details
+}
+
+func (d *definer) dropSchemas(ctx context.Context, st *ast.Drop) error {
+	named := map[catalog.ID]*catalog.Relation{}
+	var schemas []string
+	for _, n := range st.Names {
+		name := n.Parts[len(n.Parts)-1]
+		if !d.cat.HasSchema(name) {
+			if st.IfExists {
+				d.s.notice(sqlerr.SuccessfulCompletion, fmt.Sprintf("schema %q does not exist, skipping", name))
+				continue
+			}
+			return sqlerr.Newf(sqlerr.InvalidSchemaName, "schema %q does not exist", name)
+		}
+		schemas = append(schemas, name)
+		for _, r := range d.cat.Sorted() {
+			if r.Schema != name {
+				continue
+			}
+			if !st.Cascade {
+				return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", name).
+					WithDetail("%s %s depends on schema %s", kindWord(r.Kind), d.displayName(r), name).
+					WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+			}
+			named[r.ID] = r
+		}
+	}
+	if err := d.dropRelations(ctx, named, st.Cascade); err != nil {
+		return err
+	}
+	return d.t.inc.Change(func(c *catalog.Catalog) {
+		for _, name := range schemas {
+			delete(c.Schemas, name)
+		}
+	})
+}
+
+// displayName qualifies a relation that is not in the search path.
+func (d *definer) displayName(r *catalog.Relation) string {
+	for _, sc := range d.s.vars.searchPath(d.s.user) {
+		if sc == r.Schema {
+			return r.Name
+		}
+	}
+	return r.Schema + "." + r.Name
+}
+
+// dropRelations drops relations and, with cascade, all that depends on them.
+func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catalog.Relation, cascade bool) error {
+	if len(named) == 0 {
+		return nil
+	}
+	all, details := d.dependent(named)
+	if len(details) > 0 && !cascade {
+		what := "desired object(s)"
+		for _, r := range named {
+			if len(named) == 1 {
+				what = kindWord(r.Kind) + " " + d.displayName(r)
+			}
+		}
+		return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", what).
+			WithDetail("%s", strings.Join(details, "\n")).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	switch len(details) {
+	case 0:
+	case 1:
+		obj, _, _ := strings.Cut(details[0], " depends on ")
+		d.s.notice(sqlerr.SuccessfulCompletion, "drop cascades to "+obj)
+	default:
+		var objs []string
+		for _, x := range details {
+			obj, _, _ := strings.Cut(x, " depends on ")
+			objs = append(objs, "drop cascades to "+obj)
+		}
+		d.s.tell(&pgwire.Notice{
+			Message: fmt.Sprintf("drop cascades to %d other objects", len(details)), Detail: strings.Join(objs, "\n"),
+		})
+	}
+	var rels []*catalog.Relation
+	for _, r := range all {
+		rels = append(rels, r)
+	}
+	sort.Slice(rels, func(i, j int) bool { return rels[i].ID > rels[j].ID })
+	return d.t.inc.Drop(ctx, rels)
+}
