@@ -221,10 +221,14 @@ func (g *generator) part() *table {
 	}}
 }
 
-// supplierOf is the i-th of the four suppliers of a part.
+// supplierOf is the i-th of the four suppliers of a part. They are four also where there are few suppliers.
 func (g *generator) supplierOf(part, i int64) int64 {
 	s := g.suppliers
-	return (part+i*(s/4+(part-1)/s))%s + 1
+	step := s/4 + (part-1)/s%(s/4)
+	if 3*step == s {
+		step++
+	}
+	return (part+i*step)%s + 1
 }
 
 func (g *generator) partsupp() *table {
