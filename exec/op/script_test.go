@@ -352,6 +352,13 @@ func (s *script) configure(name, input string) error {
 			RisingIn: c.flag("rising"),
 		}
 		s.make = func() (exec.Operator, error) { return NewTopN(cfg) }
+	case "window":
+		cfg := WindowConfig{In: in, PartitionBy: c.cols("partition"), OrderBy: c.order("order"), RowKey: c.cols("row_key")}
+		calls, _ := c.use("calls")
+		for _, call := range strings.Split(calls, ";") {
+			cfg.Calls = append(cfg.Calls, windowCall(s.t, in, cfg.OrderBy, call))
+		}
+		s.make = func() (exec.Operator, error) { return NewWindow(cfg) }
 	case "hop_agg":
 		cfg := HopAggConfig{
 			In: in, Keys: c.cols("keys"), AppendOnlyIn: c.flag("append_only"), Aggs: s.aggs(c, in), TimeCol: int(c.int("time", 0)),

@@ -125,6 +125,7 @@ type winPart struct {
 // winPending is a change that has come in this epoch.
 type winPending struct {
 	row uint32
+	no  uint32 // in the order of arrival
 	d   int64
 }
 
@@ -309,7 +310,7 @@ func (w *Window) Chunk(_ int, c *vec.Chunk) error {
 			p.touched, p.ref = true, true
 			w.touched = append(w.touched, e)
 		}
-		p.pending = append(p.pending, winPending{w.newRow(c, i, e), c.Diff(i)})
+		p.pending = append(p.pending, winPending{w.newRow(c, i, e), uint32(len(p.pending)), c.Diff(i)})
 	}
 	return w.account()
 }
@@ -348,7 +349,12 @@ func (w *Window) sameInput(a, b uint32) bool {
 func (w *Window) net(p *winPart) error {
 	w.changes = w.changes[:0]
 	in := p.pending
-	slices.SortStableFunc(in, func(a, b winPending) int { return w.compare(a.row, b.row) })
+	slices.SortFunc(in, func(a, b winPending) int {
+		if c := w.compare(a.row, b.row); c != 0 {
+			return c
+		}
+		return int(a.no) - int(b.no)
+	})
 	for len(in) > 0 {
 		n := 1
 		for n < len(in) && w.compare(in[0].row, in[n].row) == 0 {

@@ -89,3 +89,19 @@ var (
 	_ stateMerger = (*countStar)(nil)
 	_ stateMerger = (*sumInt)(nil)
 )
+
+func (s *regrState) merge(o *regrState) {
+	s.n += o.n
+	s.oddX += o.oddX
+	s.oddY += o.oddY
+	s.oddXY += o.oddXY
+	s.x.merge(&o.x)
+	s.y.merge(&o.y)
+	for i := range s.xx {
+		s.xx[i].merge(&o.xx[i])
+		s.yy[i].merge(&o.yy[i])
+		s.xy[i].merge(&o.xy[i])
+	}
+}
+
+func (a *regr) merge(dst, src uint32) { a.state.at(dst).merge(a.state.at(src)) }

@@ -470,8 +470,8 @@ func (b *builder) topN(n *logical.TopN, need logical.ColSet) built {
 		Props: p, In: in.node, OrderBy: in.order(n.Order), Limit: limit, Offset: offset, WithTies: n.WithTies,
 		GroupBy: in.positions(n.GroupBy), AppendOnlyIn: in.node.Properties().AppendOnly, RankOutput: n.Rank != 0,
 	}
+	out.RowKey = in.positions(n.RowKey)
 	if b.stream {
-		out.RowKey = in.positions(n.RowKey)
 		if out.RowKey == nil {
 			out.RowKey = []int{}
 		}

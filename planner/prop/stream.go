@@ -220,7 +220,7 @@ func (k keyer) union(n *logical.UnionAll, prefer logical.ColSet) (logical.Node, 
 	return u, set.Sorted()
 }
 
-// WindowKeys gives every Window below n, for a plan that is run once, the key of its input by which a stream would order
+// WindowKeys gives every Window, and every TopN that numbers its rows, below n, for a plan that is run once, the key of its input by which a stream would order
 // equal rows, if it has one without further columns.
 func WindowKeys(n logical.Node) logical.Node {
 	ins := n.Inputs()
@@ -233,12 +233,22 @@ func WindowKeys(n logical.Node) logical.Node {
 	if changed {
 		n = n.WithInputs(nins)
 	}
-	if w, ok := n.(*logical.Window); ok {
-		if keys := Keys(w.In); len(keys) > 0 {
-			c := *w
-			if c.RowKey = best(keys, nil); c.RowKey == nil {
-				c.RowKey = []logical.ColID{}
-			}
+	key := func(in logical.Node) []logical.ColID {
+		keys := Keys(in)
+		if len(keys) == 0 {
+			return nil
+		}
+		return append([]logical.ColID{}, best(keys, nil)...)
+	}
+	switch t := n.(type) {
+	case *logical.Window:
+		c := *t
+		c.RowKey = key(t.In)
+		return &c
+	case *logical.TopN:
+		if t.Rank != 0 {
+			c := *t
+			c.RowKey = key(t.In)
 			return &c
 		}
 	}
