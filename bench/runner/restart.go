@@ -59,14 +59,14 @@ type RestartResult struct {
 // in the view of the join.
 var restartSchema = []string{
 	"CREATE TABLE owner (id bigint PRIMARY KEY, region text NOT NULL)",
-	"INSERT INTO owner SELECT i, 'region ' || i % 50 FROM generate_series(0, 999) AS g(i)",
+	"INSERT INTO owner SELECT i, 'region ' || i % 50 FROM generate_series(0, 99999) AS g(i)",
 	"CREATE TABLE account (id bigint PRIMARY KEY, owner bigint NOT NULL, balance bigint NOT NULL, note text NOT NULL)",
 	"CREATE MATERIALIZED VIEW statement AS SELECT a.id, a.balance, a.note, o.region FROM account a JOIN owner o ON o.id = a.owner",
 	"CREATE MATERIALIZED VIEW by_region AS SELECT region, count(*) AS n, sum(balance) AS total FROM statement GROUP BY region",
 }
 
 const (
-	restartOwners = 1000
+	restartOwners = 100_000
 	restartBatch  = 50_000
 )
 
@@ -169,6 +169,15 @@ func (r *restartRun) fill(ctx context.Context) error {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var text bytes.Buffer
 	for {
+		first := r.rows
+		text.Reset()
+		for id := first; id < first+restartBatch; id++ {
+			fmt.Fprintf(&text, "%d\t%d\t0\t%s\n", id, id%restartOwners, note(rnd))
+		}
+		if _, err := conn.PgConn().CopyFrom(ctx, &text, "COPY account FROM STDIN"); err != nil {
+			return err
+		}
+		r.rows += restartBatch
 		state, _, err := sizes(r.dir)
 		if err != nil {
 			return err
@@ -176,16 +185,7 @@ func (r *restartRun) fill(ctx context.Context) error {
 		if state >= r.cfg.Size {
 			break
 		}
-		first := r.rows
-		text.Reset()
-		for id := first; id < first+restartBatch; id++ {
-			fmt.Fprintf(&text, "%d\t%d\t0\t%s\n", id, id%restartOwners, note(rnd))
-		}
-		_, err = conn.PgConn().CopyFrom(ctx, &text, "COPY account FROM STDIN")
-		if err != nil {
-			return err
-		}
-		if r.rows += restartBatch; r.rows%(20*restartBatch) == 0 {
+		if r.rows%(20*restartBatch) == 0 {
 			r.cfg.Progress(fmt.Sprintf("%d rows, %d MB", r.rows, state>>20))
 		}
 	}
