@@ -360,6 +360,11 @@ func (w *Window) forward(c *winCall, lo, hi int, stop bool) (int, error) {
 				return p.at + 1, nil
 			}
 		}
+		if p.at%4096 == 4095 {
+			if err := w.cancelled(); err != nil {
+				return 0, err
+			}
+		}
 		if p.at+1 >= hi {
 			return hi, nil
 		}
