@@ -56,6 +56,8 @@ type Config struct {
 	AppendOnly bool
 	// Others are the WITH clauses of the sinks that exist, of all connectors, when a sink is created.
 	Others [][]Option
+	// Reserved is a directory in which a sink must not write: the server's data. "" is none.
+	Reserved string
 	// Dir is the directory that relative paths start from; "" is the working directory.
 	Dir string
 	// Clock is the time for rate limits and for polling; nil is the wall clock.

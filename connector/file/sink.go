@@ -94,6 +94,9 @@ func NewSink(cfg connector.Config) (exec.Sink, error) {
 			return nil, sqlerr.Newf(sqlerr.ObjectInUse, "file %q is written by another sink", s.path)
 		}
 	}
+	if cfg.Reserved != "" && inside(cfg.Reserved, s.path) {
+		return nil, sqlerr.Newf(sqlerr.InvalidParameterValue, "file %q is in the server's data directory", s.path)
+	}
 	st, err := os.Stat(s.path)
 	switch {
 	case err == nil && !st.Mode().IsRegular():
@@ -129,6 +132,26 @@ func sinkPath(options []connector.Option, dir string) string {
 		path = filepath.Join(dir, path)
 	}
 	return path
+}
+
+// inside tells whether a file, which need not exist yet, is in a directory or below it.
+func inside(dir, path string) bool {
+	real := func(p string) string {
+		if r, err := filepath.EvalSymlinks(p); err == nil {
+			p = r
+		}
+		if abs, err := filepath.Abs(p); err == nil {
+			p = abs
+		}
+		return p
+	}
+	if _, err := os.Lstat(path); err == nil {
+		path = real(path)
+	} else {
+		path = filepath.Join(real(filepath.Dir(path)), filepath.Base(path))
+	}
+	rel, err := filepath.Rel(real(dir), path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // sameFile tells whether two paths lead to one file, which need not exist yet.

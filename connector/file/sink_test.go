@@ -135,10 +135,26 @@ func TestSinkErrors(t *testing.T) {
 	if err := os.Mkdir(dir+"/x", 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.MkdirAll(dir+"/data/log", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir+"/data/log", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	reserved := func(path string) connector.Config {
+		c := sinkConfig(dir+path, "json")
+		c.Reserved = dir + "/data"
+		return c
+	}
+	if _, err := NewSink(reserved("/data.jsonl")); err != nil {
+		t.Errorf("beside the data directory: %v", err)
+	}
 	for name, c := range map[string]struct {
 		cfg  connector.Config
 		code sqlerr.Code
 	}{
+		"the server's":     {reserved("/x/../data/log/a"), sqlerr.InvalidParameterValue},
+		"by a link":        {reserved("/link/a"), sqlerr.InvalidParameterValue},
 		"another sink's":   {taken, sqlerr.ObjectInUse},
 		"exists":           {sinkConfig(full, "json"), sqlerr.DuplicateFile},
 		"a directory":      {sinkConfig(dir, "json"), sqlerr.DuplicateFile},

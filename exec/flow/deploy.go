@@ -77,7 +77,7 @@ func (r *Runtime) Remove(ctx context.Context, save Save, ids ...JobID) (storage.
 			m.removeEdges[e] = true
 		}
 	}
-	e, err := r.mutate(ctx, m, !save.empty())
+	e, err := r.mutate(ctx, m, !save.empty() || save.Keep)
 	if err != nil {
 		for _, d := range removed {
 			r.leave(d, false)
@@ -86,6 +86,26 @@ func (r *Runtime) Remove(ctx context.Context, save Save, ids ...JobID) (storage.
 	}
 	maps.DeleteFunc(r.producers, func(k producerKey, _ channel.ProducerID) bool { return removed[k.job] != nil })
 	return e, nil
+}
+
+// AwaitEnd waits until the actors of jobs that were removed have ended.
+func (r *Runtime) AwaitEnd(ctx context.Context, ids ...JobID) error {
+	var ends []context.Context
+	r.jobsMu.RLock()
+	for d := range r.leaving {
+		if slices.Contains(ids, d.job.ID) {
+			ends = append(ends, d.ctx)
+		}
+	}
+	r.jobsMu.RUnlock()
+	for _, end := range ends {
+		select {
+		case <-end.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // leave moves a job from the deployed ones to those that are leaving, or back.

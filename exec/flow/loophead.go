@@ -19,7 +19,6 @@ type loopHead struct {
 	barr exec.Barrier
 	// rest are messages that were taken from the inbox and not looked at.
 	rest []message
-	buf  []byte
 }
 
 func (a *actor) runLoopHead() error {

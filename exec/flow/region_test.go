@@ -174,6 +174,12 @@ func (w *world) repair(rt *Runtime) {
 	}
 }
 
+// decided waits until it is known what becomes of a save that is under way.
+func (v *view) decided() {
+	v.saving.Lock()
+	defer v.saving.Unlock()
+}
+
 // redeploy starts the jobs of regions again that do not run, and gives the views that catch up.
 func (w *world) redeploy(rt *Runtime, open []*Region) ([]*view, storage.Epoch, error) {
 	w.mu.RLock()
@@ -181,8 +187,7 @@ func (w *world) redeploy(rt *Runtime, open []*Region) ([]*view, storage.Epoch, e
 	w.mu.RUnlock()
 	for _, v := range pending {
 		if slices.ContainsFunc(open, func(g *Region) bool { return g.Has(v.ID) }) {
-			v.saving.Lock() // what is being saved is decided then
-			v.saving.Unlock()
+			v.decided()
 		}
 	}
 	w.mu.Lock()

@@ -108,6 +108,9 @@ type Save struct {
 	// Needs are jobs whose state the checkpoint must have as well: if one of them is lost before, nothing of
 	// this is saved. For Save only.
 	Needs []JobID
+	// Keep: the jobs that go hand over their state at their last barrier, which is one of a checkpoint: somebody finishes
+	// what they leave. For Remove only.
+	Keep bool
 }
 
 func (s Save) empty() bool { return len(s.Meta) == 0 && len(s.Drop) == 0 }

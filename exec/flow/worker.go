@@ -269,16 +269,17 @@ func (a *actor) saved(e storage.Epoch) error {
 }
 
 // report tells the worker that the barrier has been passed, with the dirty state at a checkpoint. The state of an actor
-// that ends here is of no use to anybody.
+// that ends here is of no use to anybody, unless the mutation says so.
 func (a *actor) report(b exec.Barrier) {
+	keep := true
 	if m, _ := b.Mutation.(*Mutation); m != nil && m.removes(a.id) {
-		a.last = true
+		a.last, keep = true, m.save.Keep
 	}
 	m := checkpoint.StoreInstanceState{Actor: a.id, Epoch: checkpoint.Epoch(b.Epoch)}
 	if b.Checkpoint {
 		var ds []*storage.Delta
 		for _, t := range a.tables {
-			if d := t.Seal(); d != nil && !a.last {
+			if d := t.Seal(); d != nil && keep {
 				ds = append(ds, d)
 				a.rt.pressure.sealed.Add(deltaBytes(d))
 			}

@@ -61,7 +61,7 @@ func (i *Incarnation) NewSource(cfg connector.Config) (exec.Source, error) {
 
 // NewSink makes a sink of a statement's options, checking them.
 func (i *Incarnation) NewSink(cfg connector.Config) (exec.Sink, error) {
-	cfg.Logger = i.e.cfg.Logger
+	cfg.Logger, cfg.Reserved = i.e.cfg.Logger, i.e.cfg.Storage.Dir
 	for _, r := range i.Catalog().Sorted() {
 		if r.Kind == catalog.Sink {
 			cfg.Others = append(cfg.Others, options(r.Options))
@@ -390,6 +390,10 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation) error 
 		return err
 	}
 	i.setDropping(ids, true)
+	if err := i.retireSinks(rels); err != nil {
+		i.setDropping(ids, false)
+		return i.explain(err)
+	}
 	subJobs, subTables := i.endSubscriptions(jobs, func(id flow.JobID) string { return i.Catalog().RelationByID(catalog.ID(id)).Name })
 	jobs, drop = append(jobs, subJobs...), append(drop, subTables...)
 	e, err := i.RT.Remove(i.Ctx, flow.Save{Meta: append(i.fresh(ids...), op), Drop: drop}, jobs...)

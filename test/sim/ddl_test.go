@@ -1,12 +1,18 @@
 package sim
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/weirdb/weir/checkpoint/failover"
+	"github.com/weirdb/weir/connector"
+	"github.com/weirdb/weir/connector/file"
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/server"
 )
@@ -125,5 +131,57 @@ func TestFailureDuringTheStart(t *testing.T) {
 		p.setAlways(bad, false)
 		a.must("ALTER MATERIALIZED VIEW bad RESUME")
 		a.want("SELECT n FROM bad", "2")
+	}
+}
+
+// TestDropOfSink: what a sink was given before it is dropped is in its file, once, and nothing else is left; the same if it had been given
+// up before, when it has what its last checkpoint had.
+func TestDropOfSink(t *testing.T) {
+	p := newPanics()
+	f := newFaulty()
+	n, err := openTuned(vfs.NewMem(), 1, func(c *server.Config) {
+		c.CheckpointInterval, c.RestartAttempts, c.RestartDelayMax = time.Hour, 2, time.Millisecond
+		p.tune(c)
+	}, f.register, func(r *connector.Registry) { r.AddSink("file", file.NewSink) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.close(); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+	})
+	a := dial(t, n)
+	a.must("CREATE TABLE t (id int8 PRIMARY KEY)")
+	for round := range 6 {
+		dir := t.TempDir()
+		a.must("DELETE FROM t")
+		a.must("CREATE SINK s AS SELECT id FROM t WITH (connector = 'file', type = 'changes', path = '" + dir + "/out') FORMAT PLAIN ENCODE JSON")
+		stalled := round%3 == 2
+		var want strings.Builder
+		for id := range 5 {
+			fmt.Fprintf(&want, "{\"op\":\"insert\",\"id\":%d}\n", id)
+			a.must(fmt.Sprintf("INSERT INTO t VALUES (%d)", id))
+			if round%3 > 0 {
+				// A checkpoint.
+				a.must("CREATE VIEW w AS SELECT 1")
+				a.must("DROP VIEW w")
+			}
+		}
+		if stalled {
+			p.setAlways(jobID(t, n, "s"), true)
+			for k := 10; status(t, n, "s").State != failover.StateStalled; k++ {
+				a.must(fmt.Sprintf("INSERT INTO t VALUES (%d)", k))
+			}
+		}
+		a.must("DROP SINK s")
+		names, err := os.ReadDir(dir)
+		if err != nil || len(names) != 1 || names[0].Name() != "out" {
+			t.Fatalf("round %d: %v, %v", round, names, err)
+		}
+		got, err := os.ReadFile(filepath.Join(dir, "out"))
+		if err != nil || string(got) != want.String() {
+			t.Fatalf("round %d: %v, %s", round, err, got)
+		}
 	}
 }
