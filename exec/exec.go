@@ -126,7 +126,9 @@ type Env struct {
 	Location *time.Location
 	// Now is the statement's or epoch's time.
 	Now time.Time
-	// User and Database of the session.
+	// SessionUser is who connected, or SET SESSION AUTHORIZATION; "" is User.
+	SessionUser string
+	// User (the current one) and Database of the session.
 	User, Database string
 	// SearchPath lists the session's schemas that exist, without pg_catalog.
 	SearchPath []string

@@ -29,6 +29,9 @@ type Config struct {
 	ParseExpr  func(string) (ast.Expr, error)
 	// Env is what literals of dates and times depend on.
 	Env *types.Env
+	// Authorize refuses access to a relation that a statement names, with what it wants to do; as is the owner of the
+	// view that reads it, "" for the user. Nil: everything is allowed.
+	Authorize func(rel *catalog.Relation, want catalog.Privileges, as string) error
 	// Usable tells whether a batch plan may read an index; nil: all.
 	Usable func(*catalog.Relation) bool
 	// Eval computes an expression without columns, for constant folding. Nil: only what needs no
@@ -73,7 +76,7 @@ func (b *Bound) IsQuery() bool { return b.dml == nil }
 func (p *Planner) binder(params []types.Type) *bind.Binder {
 	return bind.New(bind.Config{
 		Catalog: p.cfg.Catalog, SearchPath: p.cfg.SearchPath, Registry: p.cfg.Registry,
-		ParseQuery: p.cfg.ParseQuery, ParseExpr: p.cfg.ParseExpr, Env: p.cfg.Env,
+		ParseQuery: p.cfg.ParseQuery, ParseExpr: p.cfg.ParseExpr, Env: p.cfg.Env, Authorize: p.cfg.Authorize,
 	}, params)
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/weirdb/weir/server/session"
 	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
 	"github.com/weirdb/weir/storage"
 )
 
@@ -75,6 +76,11 @@ type Config struct {
 	Logger        *slog.Logger
 	// Connectors are the sources and sinks that there are. Default: those that come with Weir.
 	Connectors *connector.Registry
+	// TLS is "off" (the default) or "auto": a certificate that the server makes and keeps in the data directory.
+	// TLSCert and TLSKey are files of one's own.
+	TLS, TLSCert, TLSKey string
+	// Auth is "trust" (the default): clients from this machine need no password; or "scram": everybody does.
+	Auth string
 	// Insecure allows an address that other machines reach, without passwords.
 	Insecure bool
 	// Tune changes what the engine is opened with; for tests (chunk size, file system).
@@ -163,7 +169,7 @@ type Server struct {
 // Open opens the data directory, recovers, and listens. Run serves.
 func Open(cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
-	if err := checkAddress(cfg); err != nil {
+	if _, err := local(cfg); err != nil {
 		return nil, err
 	}
 	if cfg.MemoryLimit > 0 {
@@ -210,16 +216,21 @@ func Open(cfg Config) (*Server, error) {
 		}
 		return nil, err
 	}
-	auth := pgwire.Authenticator(pgwire.TrustLoopback{})
-	if cfg.Insecure {
-		auth = pgwire.TrustAll{}
+	// The data directory exists now.
+	encryption, err := tlsConfig(cfg)
+	if err == nil {
+		err = s.checkPasswords()
+	}
+	auth, authErr := s.authenticator()
+	if err = errors.Join(err, authErr); err != nil {
+		return nil, errors.Join(err, s.abandon())
 	}
 	s.wire, err = pgwire.NewServer(pgwire.Config{
 		Backend: &session.Backend{
 			Engine: s.engine, Logger: cfg.Logger, Registry: syscat.Registry(), RecoveryGrace: cfg.RecoveryGrace,
 			Interrupt: func(pid int32, err *sqlerr.Error) bool { return s.wire.Interrupt(pid, err) },
 		},
-		Auth: auth, Logger: cfg.Logger,
+		Auth: auth, TLS: encryption, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -228,17 +239,76 @@ func Open(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// checkAddress refuses to serve other machines without a password.
-func checkAddress(cfg Config) error {
+// local tells whether only this machine reaches the address for clients.
+func local(cfg Config) (bool, error) {
 	host, _, err := net.SplitHostPort(cfg.Listen)
 	if err != nil {
-		return fmt.Errorf("address %q: %w", cfg.Listen, err)
+		return false, fmt.Errorf("address %q: %w", cfg.Listen, err)
 	}
 	ip := net.ParseIP(host)
-	if host == "localhost" || ip != nil && ip.IsLoopback() || cfg.Insecure {
-		return nil
+	return host == "localhost" || ip != nil && ip.IsLoopback(), nil
+}
+
+// checkPasswords refuses to ask for passwords where nobody has one.
+func (s *Server) checkPasswords() error {
+	here, err := local(s.cfg)
+	if err != nil || s.cfg.Insecure || here && s.cfg.Auth != "scram" {
+		return err
 	}
-	return fmt.Errorf("address %q can be reached from other machines, and passwords are not supported yet: use --insecure if that is what you want", cfg.Listen)
+	for _, r := range s.engine.Catalog().RoleList() {
+		if r.Login && r.Password != "" {
+			return nil
+		}
+	}
+	const how = "start the server on a loopback address without --auth, and run CREATE USER name PASSWORD '...', or ALTER USER weir PASSWORD '...'"
+	if here {
+		return errors.New("passwords are asked for, and no user has one: " + how)
+	}
+	return fmt.Errorf("address %q can be reached from other machines, and no user has a password: %s. "+
+		"Or use --insecure if that is what you want", s.cfg.Listen, how)
+}
+
+// loginDelay is how long a failed login has to wait for its answer.
+const loginDelay = 500 * time.Millisecond
+
+// authenticator makes what decides who may connect.
+func (s *Server) authenticator() (pgwire.Authenticator, error) {
+	switch s.cfg.Auth {
+	case "", "trust", "scram":
+	default:
+		return nil, fmt.Errorf("auth is %q, but can only be trust or scram", s.cfg.Auth)
+	}
+	if s.cfg.Insecure {
+		return pgwire.TrustAll{}, nil
+	}
+	return pgwire.NewScram(s.verifier, s.cfg.Auth == "scram", loginDelay)
+}
+
+// verifier finds the password of a user who may log in with one.
+func (s *Server) verifier(_ context.Context, user string) (pgwire.Verifier, bool, error) {
+	r, ok := s.engine.Catalog().Role(user)
+	if !ok || !r.Login || r.Password == "" {
+		return pgwire.Verifier{}, false, nil
+	}
+	if r.ValidUntil != "" {
+		d, err := types.ParseText(types.T(types.Timestamptz), r.ValidUntil, &types.Env{})
+		if err != nil || types.ToGoTime(d.I).Before(time.Now()) {
+			return pgwire.Verifier{}, false, nil
+		}
+	}
+	v, ok := pgwire.ParseVerifier(r.Password)
+	return v, ok, nil
+}
+
+// abandon closes what Open has opened.
+func (s *Server) abandon() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownGrace)
+	defer cancel()
+	err := errors.Join(s.ln.Close(), s.engine.Close(ctx))
+	if s.httpLn != nil {
+		err = errors.Join(err, s.httpLn.Close())
+	}
+	return err
 }
 
 // Addr is where clients connect; HTTPAddr is nil if there is no HTTP.

@@ -93,6 +93,10 @@ func serveCommand() *cobra.Command {
 	f.DurationVar(&cfg.CheckpointRetentionInterval, "checkpoint-retention-interval", time.Minute,
 		"least time between two checkpoints that are kept")
 	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&cfg.TLS, "tls", "off", "off, or auto: encrypt with a certificate that the server makes and keeps in the data directory")
+	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file with a certificate of your own (PEM); encrypts")
+	f.StringVar(&cfg.TLSKey, "tls-key", "", "file with the key of --tls-cert")
+	f.StringVar(&cfg.Auth, "auth", "trust", "trust: clients of this machine need no password; scram: everybody does")
 	f.BoolVar(&cfg.Insecure, "insecure", false, "serve other machines without passwords")
 	return cmd
 }

@@ -133,9 +133,18 @@ func addMiscKernels(t table) {
 		}
 		return st.env.User
 	})
-	for _, n := range []string{"current_user", "session_user", "current_role", "user"} {
+	for _, n := range []string{"current_user", "current_role", "user"} {
 		t.add(n+"()", user)
 	}
+	t.add("session_user()", name(func(st *state) string {
+		switch {
+		case st.env == nil:
+			return ""
+		case st.env.SessionUser != "":
+			return st.env.SessionUser
+		}
+		return st.env.User
+	}))
 	db := name(func(st *state) string {
 		if st.env == nil {
 			return ""

@@ -33,6 +33,9 @@ type Config struct {
 	ParseExpr  func(string) (ast.Expr, error)
 	// Env is what literals of dates and times depend on.
 	Env *types.Env
+	// Authorize refuses access to a relation; as is the owner of the view that reads it, "" for the user. Nil:
+	// everything is allowed.
+	Authorize func(rel *catalog.Relation, want catalog.Privileges, as string) error
 }
 
 // Binder binds one statement.
@@ -43,6 +46,8 @@ type Binder struct {
 	rels   map[catalog.ID]*catalog.Relation
 	// views are the views that are being inlined.
 	views []catalog.ID
+	// owners are the owners of these views.
+	owners []string
 	// sysRels are system relations: their IDs are not those of user objects.
 	sysRels []*catalog.Relation
 }
@@ -206,6 +211,20 @@ func (b *Binder) relation(n ast.Name) *catalog.Relation {
 	}
 	b.use(r)
 	return r
+}
+
+// allow raises the error for what the user, or the owner of the view that is being inlined, may not do.
+func (b *Binder) allow(r *catalog.Relation, want catalog.Privileges) {
+	if b.cfg.Authorize == nil {
+		return
+	}
+	as := ""
+	if n := len(b.owners); n > 0 {
+		as = b.owners[n-1]
+	}
+	if err := b.cfg.Authorize(r, want, as); err != nil {
+		raise(err)
+	}
 }
 
 func (b *Binder) use(r *catalog.Relation) {

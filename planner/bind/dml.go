@@ -100,11 +100,17 @@ func (b *Binder) ColumnList(rel *catalog.Relation, list []ast.ColumnTarget) (col
 	return b.CopyColumns(rel, list), nil
 }
 
+// targetPrivilege is what a statement needs of the relation that it changes.
+var targetPrivilege = map[string]catalog.Privileges{
+	"insert into": catalog.Insert, "copy to": catalog.Insert, "update": catalog.Update, "delete from": catalog.Delete,
+}
+
 // target finds the relation that a statement changes.
 func (b *Binder) target(n ast.Name, verb string) *catalog.Relation {
 	rel := b.relation(n)
 	switch rel.Kind {
 	case catalog.Table:
+		b.allow(rel, targetPrivilege[verb])
 		if rel.AppendOnly && (verb == "update" || verb == "delete from") {
 			appendOnly(rel, verb)
 		}
@@ -302,6 +308,9 @@ func (b *Binder) update(st *ast.Update) *DML {
 	b.with(ws, st.With)
 	s := &scope{parent: &scope{ctes: ws.ctes, q: &queryState{}}, q: &queryState{}}
 	rel, it := b.targetItem(s, &st.Table, "update")
+	if st.Where != nil || len(st.From) > 0 || len(st.Returning) > 0 {
+		b.allow(rel, catalog.Select)
+	}
 	node := b.moreFrom(s, it.node, st.From)
 	s.q.clause = "UPDATE"
 	// SET first, as in Postgres; a row subquery joins after WHERE.
@@ -379,6 +388,9 @@ func (b *Binder) delete(st *ast.Delete) *DML {
 	b.with(ws, st.With)
 	s := &scope{parent: &scope{ctes: ws.ctes, q: &queryState{}}, q: &queryState{}}
 	rel, it := b.targetItem(s, &st.Table, "delete from")
+	if st.Where != nil || len(st.Using) > 0 || len(st.Returning) > 0 {
+		b.allow(rel, catalog.Select)
+	}
 	node := b.moreFrom(s, it.node, st.Using)
 	if st.Where != nil {
 		s.q.clause = "WHERE"

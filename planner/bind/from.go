@@ -120,6 +120,7 @@ func (b *Binder) tableRef(q *scope, t *ast.TableRef) *fromItem {
 		raise(q.futureItem(err, t.Name))
 	}
 	b.use(rel)
+	b.allow(rel, catalog.Select)
 	return b.relItem(q, rel, t.Alias, t.Name.Pos)
 }
 
@@ -158,10 +159,10 @@ func (b *Binder) viewRef(q *scope, rel *catalog.Relation, alias *ast.Alias, pos 
 	check(err, sqlerr.NoPos)
 	path := b.cfg.SearchPath
 	b.cfg.SearchPath = rel.SearchPath
-	b.views = append(b.views, rel.ID)
+	b.views, b.owners = append(b.views, rel.ID), append(b.owners, catalog.OwnerName(rel.Owner))
 	sub := b.query(nil, sel)
 	b.resolveUnknown(sub)
-	b.views = b.views[:len(b.views)-1]
+	b.views, b.owners = b.views[:len(b.views)-1], b.owners[:len(b.owners)-1]
 	b.cfg.SearchPath = path
 	r := &relItem{name: rel.Name, schema: rel.Schema, relName: rel.Name, rel: rel}
 	for i, c := range rel.Columns {

@@ -130,6 +130,12 @@ func (b *Binder) insert(st *ast.Insert) *DML {
 	if st.Alias != "" {
 		name = st.Alias
 	}
+	if len(st.Returning) > 0 || st.OnConflict != nil && st.OnConflict.DoUpdate {
+		b.allow(rel, catalog.Select)
+	}
+	if st.OnConflict != nil && st.OnConflict.DoUpdate {
+		b.allow(rel, catalog.Update)
+	}
 	if st.OnConflict != nil {
 		d.Plan.Conflict = b.conflict(rel, name, st.OnConflict)
 	}

@@ -62,7 +62,7 @@ func (s *session) copyTo(ctx context.Context, t *tx, e *execution, st *ast.Copy,
 	if err != nil {
 		return pgwire.Result{}, err
 	}
-	pl := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user))
+	pl := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user()))
 	b, err := pl.Bind(query, nil)
 	if err != nil {
 		return pgwire.Result{}, err
@@ -203,7 +203,7 @@ func (s *session) copyFrom(ctx context.Context, t *tx, e *execution, st *ast.Cop
 	if st.Where != nil {
 		return pgwire.Result{}, sqlerr.New(sqlerr.FeatureNotSupported, st.Where.Position(), "COPY FROM ... WHERE is not supported yet")
 	}
-	target, err := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user)).Copy(st)
+	target, err := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user())).Copy(st)
 	if err != nil {
 		return pgwire.Result{}, err
 	}

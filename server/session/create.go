@@ -404,7 +404,7 @@ func (d *definer) bindQuery(q *ast.Select) (*planner.Bound, error) {
 // describe completes a relation that a query defines.
 func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound) {
 	rel.Query = text
-	rel.SearchPath = d.s.vars.searchPath(d.s.user)
+	rel.SearchPath = d.s.vars.searchPath(d.s.user())
 	for _, r := range b.Relations {
 		rel.DependsOn = append(rel.DependsOn, r.ID)
 	}
@@ -577,6 +577,9 @@ func atName(err error, n *ast.Name) error {
 func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	schema, name, exists, err := d.target(st.Name, st.IfNotExists)
 	if err != nil || exists {
+		return err
+	}
+	if err := d.mayConnect(); err != nil {
 		return err
 	}
 	if st.Into != nil {

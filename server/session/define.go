@@ -70,6 +70,23 @@ func (d *definer) run(ctx context.Context) (string, error) {
 		return "CREATE SINK", d.createSink(ctx, st)
 	case *ast.CreateSchema:
 		return "CREATE SCHEMA", d.createSchema(st)
+	case *ast.CreateRole:
+		return "CREATE ROLE", d.createRole(st)
+	case *ast.AlterRole:
+		return "ALTER ROLE", d.alterRole(st)
+	case *ast.DropRole:
+		return "DROP ROLE", d.dropRoles(st)
+	case *ast.Grant:
+		tag := map[bool]string{true: "REVOKE", false: "GRANT"}[st.Revoke]
+		if st.Kind == "" {
+			tag += " ROLE"
+		}
+		return tag, d.grant(st)
+	case *ast.Reassign:
+		if st.To == "" {
+			return "DROP OWNED", d.reassign(ctx, st)
+		}
+		return "REASSIGN OWNED", d.reassign(ctx, st)
 	case *ast.Drop:
 		return "DROP " + string(st.Kind), d.drop(ctx, st)
 	case *ast.Alter:
@@ -91,6 +108,9 @@ func (d *definer) target(n ast.Name, ifNotExists bool) (schema, name string, exi
 	if !d.cat.HasSchema(schema) {
 		return "", "", false, sqlerr.New(sqlerr.InvalidSchemaName, n.Pos, "schema %q does not exist", schema)
 	}
+	if err := d.mayCreate(schema); err != nil {
+		return "", "", false, err
+	}
 	if d.cat.Relation(schema, name) == nil {
 		return schema, name, false, nil
 	}
@@ -106,7 +126,7 @@ func (d *definer) qualify(n ast.Name, create bool) (schema, name string, err err
 	switch len(n.Parts) {
 	case 1:
 		name = n.Parts[0]
-		for _, sc := range d.s.vars.searchPath(d.s.user) {
+		for _, sc := range d.s.vars.searchPath(d.s.user()) {
 			if d.cat.HasSchema(sc) && (create || d.cat.Relation(sc, name) != nil) {
 				return sc, name, nil
 			}
@@ -131,11 +151,11 @@ func (d *definer) qualify(n ast.Name, create bool) (schema, name string, err err
 }
 
 func (d *definer) newRelation(kind catalog.RelKind, schema, name string) *catalog.Relation {
-	return &catalog.Relation{ID: d.t.inc.AllocID(), Schema: schema, Name: name, Kind: kind, Owner: d.s.user}
+	return &catalog.Relation{ID: d.t.inc.AllocID(), Schema: schema, Name: name, Kind: kind, Owner: d.s.user()}
 }
 
 func (d *definer) planner() *planner.Planner {
-	return d.s.planner(d.cat, d.s.vars.searchPath(d.s.user))
+	return d.s.planner(d.cat, d.s.vars.searchPath(d.s.user()))
 }
 
 func connectorOptions(os []ast.Option) []connector.Option {
@@ -156,6 +176,9 @@ func storedOptions(os []ast.Option) []catalog.Option {
 
 // connect checks the connector of a statement and completes rel with it.
 func (d *definer) connect(rel *catalog.Relation, opts []ast.Option, f *ast.Format, cols []exec.Column) (exec.Source, error) {
+	if err := d.mayConnect(); err != nil {
+		return nil, err
+	}
 	opts = d.splits(opts)
 	cfg := connector.Config{Options: connectorOptions(opts), Columns: cols}
 	rel.Options = storedOptions(opts)
@@ -264,9 +287,14 @@ func (d *definer) createSchema(st *ast.CreateSchema) error {
 		}
 		return sqlerr.Newf(sqlerr.DuplicateSchema, "schema %q already exists", st.Name)
 	}
+	if user := d.s.user(); !d.s.trusted(d.cat, user) {
+		if r, _ := d.cat.Role(user); !r.CreateDB {
+			return sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for database %s", Database)
+		}
+	}
 	id := d.t.inc.AllocID()
 	return d.t.inc.Change(func(c *catalog.Catalog) {
-		c.Schemas[st.Name] = catalog.Schema{ID: id, Name: st.Name, Owner: d.s.user}
+		c.Schemas[st.Name] = catalog.Schema{ID: id, Name: st.Name, Owner: d.s.user()}
 	})
 }
 
@@ -331,6 +359,9 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 		if err != nil {
 			return pgwire.Result{}, err
 		}
+		if err := s.authorize(t.inc.Catalog())(r, catalog.Truncate, ""); err != nil {
+			return pgwire.Result{}, err
+		}
 		tab, err := writableTable(t, r)
 		if err != nil {
 			return pgwire.Result{}, err
@@ -356,6 +387,9 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	if err != nil || r == nil {
 		return err
 	}
+	if err := d.owner(kindWord(r.Kind), r.Name, r.Owner); err != nil {
+		return err
+	}
 	c := *r
 	switch st.Action {
 	case "rename":
@@ -378,10 +412,11 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 		}
 		c.Schema = st.NewName
 	case "owner":
-		if st.NewName != d.s.user && st.NewName != "weir" && !d.ownsSomething(st.NewName) {
-			return sqlerr.Newf(sqlerr.UndefinedObject, "role %q does not exist", st.NewName)
+		to, err := d.newOwner(st.NewName, r.Schema)
+		if err != nil {
+			return err
 		}
-		c.Owner = st.NewName
+		c.Owner = to
 	case "resume":
 		if r.Kind == catalog.View || r.Kind == catalog.Index {
 			return sqlerr.New(sqlerr.WrongObjectType, st.Pos, "%s %q has no job that could be resumed", kindWord(r.Kind), r.Name)
@@ -433,14 +468,23 @@ func failoverOption(r *catalog.Relation, os []ast.Option) ([]ast.Option, error) 
 	return rest, nil
 }
 
-// ownsSomething tells whether a name is the owner of an object: there is no other list of roles yet.
-func (d *definer) ownsSomething(role string) bool {
-	for _, r := range d.cat.Relations {
-		if r.Owner == role {
-			return true
-		}
+// newOwner checks that an object in a schema may be given to a role.
+func (d *definer) newOwner(name, schema string) (string, error) {
+	user := d.s.user()
+	if name == user && d.s.noRole {
+		return name, nil
 	}
-	return false
+	to, err := d.resolve(name)
+	if err != nil || d.s.trusted(d.cat, user) {
+		return to, err
+	}
+	if !d.cat.IsMember(user, to, false) {
+		return "", sqlerr.Newf(sqlerr.InsufficientPrivilege, "must be member of role \"%s\"", to)
+	}
+	if has, _ := d.cat.AllowedOnSchema(to, d.cat.Schemas[schema], catalog.Create); has == 0 {
+		return "", sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for schema %s", schema)
+	}
+	return to, nil
 }
 
 // noTextDependents refuses to rename what queries of other objects name.
@@ -479,6 +523,9 @@ func (d *definer) comment(st *ast.Comment) error {
 		if r, err = d.find(kind, st.Name, false); err != nil {
 			return err
 		}
+	}
+	if err := d.owner(kindWord(r.Kind), r.Name, r.Owner); err != nil {
+		return err
 	}
 	c := *r
 	if kind == ast.KindColumn {

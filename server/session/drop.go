@@ -28,6 +28,9 @@ func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
 			return err
 		}
 		if r != nil {
+			if err := d.owner(kindWord(r.Kind), r.Name, r.Owner); err != nil {
+				return err
+			}
 			named[r.ID] = r
 		}
 	}
@@ -55,6 +58,11 @@ func (d *definer) abandon(st *ast.Drop) (refused bool) {
 		case r != nil && r.Kind == relationKinds[st.Kind]:
 			named[r.ID] = r
 		case r != nil || !st.IfExists:
+			return true
+		}
+	}
+	for _, r := range named {
+		if d.owner(kindWord(r.Kind), r.Name, r.Owner) != nil {
 			return true
 		}
 	}
@@ -101,6 +109,9 @@ func (d *definer) dropSchemas(ctx context.Context, st *ast.Drop) error {
 			}
 			return sqlerr.Newf(sqlerr.InvalidSchemaName, "schema %q does not exist", name)
 		}
+		if err := d.owner("schema", name, d.cat.Schemas[name].Owner); err != nil {
+			return err
+		}
 		schemas = append(schemas, name)
 		for _, r := range d.cat.Sorted() {
 			if r.Schema != name {
@@ -126,7 +137,7 @@ func (d *definer) dropSchemas(ctx context.Context, st *ast.Drop) error {
 
 // displayName qualifies a relation that is not in the search path.
 func (d *definer) displayName(r *catalog.Relation) string {
-	for _, sc := range d.s.vars.searchPath(d.s.user) {
+	for _, sc := range d.s.vars.searchPath(d.s.user()) {
 		if sc == r.Schema {
 			return r.Name
 		}

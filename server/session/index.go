@@ -97,7 +97,7 @@ func (d *definer) indexable(st *ast.CreateIndex) (*catalog.Relation, error) {
 	}
 	switch r.Kind {
 	case catalog.Table, catalog.MatView:
-		return r, nil
+		return r, d.owner(kindWord(r.Kind), r.Name, r.Owner)
 	}
 	return nil, sqlerr.Newf(sqlerr.WrongObjectType, "cannot create index on relation %q", r.Name).
 		WithDetail("This operation is not supported for %ss.", kindWord(r.Kind))

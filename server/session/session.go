@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,8 @@ type Backend struct {
 	// ends. Nil: nothing is interrupted.
 	Interrupt     func(pid int32, err *sqlerr.Error) bool
 	RecoveryGrace time.Duration
+
+	logins logins
 }
 
 // Database is the name of the one database.
@@ -49,10 +52,23 @@ func (b *Backend) Connect(_ context.Context, st pgwire.Startup, client pgwire.Cl
 	if st.Database != Database && st.Database != st.User && st.Database != "postgres" {
 		return nil, sqlerr.Newf(sqlerr.InvalidCatalogName, "database %q does not exist", st.Database)
 	}
-	s := &session{b: b, client: client, user: st.User, pid: st.PID, vars: newVars()}
-	s.vars.initial["session_authorization"] = st.User
+	s := &session{b: b, client: client, login: st.User, pid: st.PID, vars: newVars()}
+	s.vars.initial[settingAuth] = st.User
+	if err := s.admit(); err != nil {
+		return nil, err
+	}
+	asRole, wants := "", false
 	for name, v := range st.Params {
+		if strings.EqualFold(name, settingRole) {
+			asRole, wants = v, true
+			continue
+		}
 		if err := s.vars.assign(name, []string{v}); err != nil {
+			return nil, err
+		}
+	}
+	if wants {
+		if err := s.setUser(b.Engine.Catalog(), settingRole, []string{asRole}); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +84,9 @@ func (b *Backend) Connect(_ context.Context, st pgwire.Startup, client pgwire.Cl
 type session struct {
 	b      *Backend
 	client pgwire.Client
-	user   string
+	// login is who connected; noRole says that there was no role of that name.
+	login  string
+	noRole bool
 	pid    int32
 	vars   *vars
 	// tx is the open transaction, implicit or not; nil between statements.
@@ -167,6 +185,7 @@ func (s *session) Abort() {
 }
 
 func (s *session) Close() {
+	s.b.logins.leave(s.login)
 	if s.tx != nil {
 		s.rollback()
 	}
@@ -390,16 +409,16 @@ func (s *session) zone() *time.Location {
 func (s *session) execEnv(t *tx) *exec.Env {
 	sys := s.sysEnv(t)
 	return &exec.Env{
-		Location: s.zone(), Now: t.start, User: s.user, Database: Database, SearchPath: sys.SearchPath, Names: sys, Objects: sys,
+		Location: s.zone(), Now: t.start, User: s.user(), SessionUser: s.sessionUser(), Database: Database, SearchPath: sys.SearchPath, Names: sys, Objects: sys,
 	}
 }
 
 // sysEnv is what system relations and catalog functions depend on.
 func (s *session) sysEnv(t *tx) *syscat.Env {
 	cat := t.inc.Catalog()
-	path := slices.DeleteFunc(s.vars.searchPath(s.user), func(n string) bool { return !syscat.WithSystem(cat).HasSchema(n) })
+	path := slices.DeleteFunc(s.vars.searchPath(s.user()), func(n string) bool { return !syscat.WithSystem(cat).HasSchema(n) })
 	return &syscat.Env{
-		Catalog: cat, User: s.user, Database: Database, SearchPath: path, PID: s.pid,
+		Catalog: cat, User: s.user(), Database: Database, SearchPath: path, PID: s.pid,
 		Settings: s.setting,
 		AllSettings: func() []syscat.Setting {
 			var out []syscat.Setting

@@ -130,6 +130,7 @@ func makeSettings() map[string]*setting {
 		{name: "standard_conforming_strings", def: "on", report: true, check: oneOf("on"), help: "Causes '...' strings to treat backslashes literally."},
 		{name: "is_superuser", def: "on", report: true, fixed: true, help: "Shows whether the current user is a superuser."},
 		{name: "session_authorization", def: "", report: true, fixed: true, help: "Sets the session user name."},
+		{name: "role", def: "none", fixed: true, help: "Sets the current role."},
 		{name: "application_name", def: "", report: true, help: "Sets the application name to be reported in statistics and logs."},
 		{name: "in_hot_standby", def: "off", report: true, fixed: true, help: "Shows whether hot standby is currently active."},
 		{name: "default_transaction_read_only", def: "off", report: true, check: boolean, help: "Sets the default read-only status of new transactions."},
@@ -240,6 +241,12 @@ func (v *vars) assign(name string, values []string) error {
 	return nil
 }
 
+// put sets a setting that only the server sets.
+func (v *vars) put(key, val string) {
+	v.set[key] = val
+	v.touch(settings[key], key)
+}
+
 func (v *vars) touch(s *setting, key string) {
 	if s.report {
 		v.changed = append(v.changed, key)
@@ -255,6 +262,9 @@ func (v *vars) reset(key string) {
 
 func (v *vars) resetAll() {
 	for k := range v.set {
+		if k == settingRole || k == settingAuth || k == "is_superuser" {
+			continue
+		}
 		v.reset(k)
 	}
 }

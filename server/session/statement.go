@@ -33,10 +33,11 @@ type prepared struct {
 	given []types.Type
 	oids  []uint32
 
-	// What follows is the plan; valid while version and path are the present ones.
+	// What follows is the plan; valid while version, path, zone and user are the present ones.
 	version uint64
 	path    []string
 	zone    string
+	user    string
 	bound   *planner.Bound
 	batch   *plan.Batch
 	dml     *plan.DML
@@ -164,9 +165,9 @@ func (p *prepared) Close() {}
 func (p *prepared) plan(t *tx) error {
 	s := p.s
 	cat := t.inc.Catalog()
-	path := s.vars.searchPath(s.user)
+	path := s.vars.searchPath(s.user())
 	zone := s.vars.get("timezone")
-	if p.bound != nil && p.version == cat.Version && slices.Equal(p.path, path) && p.zone == zone && !p.lostIndex(t) {
+	if p.bound != nil && p.version == cat.Version && slices.Equal(p.path, path) && p.zone == zone && p.user == s.user() && !p.lostIndex(t) {
 		return nil
 	}
 	pl := s.planner(cat, path)
@@ -193,7 +194,7 @@ func (p *prepared) plan(t *tx) error {
 	if err != nil {
 		return err
 	}
-	p.bound, p.columns, p.version, p.path, p.zone = b, cols, cat.Version, path, zone
+	p.bound, p.columns, p.version, p.path, p.zone, p.user = b, cols, cat.Version, path, zone, s.user()
 	return nil
 }
 
@@ -210,13 +211,14 @@ func (p *prepared) lostIndex(t *tx) bool {
 
 // planner makes a planner for the present catalog and search path.
 func (s *session) planner(cat *catalog.Catalog, path []string) *planner.Planner {
-	env := &exec.Env{Location: s.zone(), User: s.user, Database: Database}
+	env := &exec.Env{Location: s.zone(), User: s.user(), SessionUser: s.sessionUser(), Database: Database}
 	if s.tx != nil && s.tx.inc != nil {
 		env = s.execEnv(s.tx)
 	}
 	return planner.New(planner.Config{
 		Catalog: syscat.WithSystem(cat), SearchPath: path, Registry: s.b.Registry,
 		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: s.typeEnv(),
+		Authorize: s.authorize(cat),
 		Usable: func(ix *catalog.Relation) bool {
 			return s.tx == nil || s.tx.inc == nil || s.tx.inc.StalledError(ix) == nil
 		},

@@ -99,7 +99,7 @@ func (s *session) subscribeQuery(t *tx, st *ast.Subscribe) (*catalog.Relation, *
 	if err != nil {
 		return nil, nil, "", atName(err, st.Name)
 	}
-	b, err := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user)).Bind(q, nil)
+	b, err := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user())).Bind(q, nil)
 	if err != nil {
 		return nil, nil, "", atName(err, st.Name)
 	}

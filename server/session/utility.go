@@ -223,6 +223,9 @@ func (s *session) utility(ctx context.Context, t *tx, e *execution) (pgwire.Resu
 		if strings.EqualFold(st.Name, clockSetting) {
 			return pgwire.Result{Tag: "RESET"}, s.setClock(ctx, t, &ast.Set{Name: st.Name})
 		}
+		if name := strings.ToLower(st.Name); name == settingRole || name == settingAuth {
+			return pgwire.Result{Tag: "RESET"}, s.setUser(t.inc.Catalog(), name, nil)
+		}
 		return pgwire.Result{Tag: "RESET"}, s.vars.assign(st.Name, nil)
 	case *ast.Show:
 		r, err := s.show(t, st)
@@ -295,6 +298,10 @@ func (s *session) set(ctx context.Context, t *tx, st *ast.Set) (pgwire.Result, e
 			t.local[key] = s.vars.set[key]
 		}
 	}
+	switch name := strings.ToLower(st.Name); name {
+	case settingRole, settingAuth:
+		return res, s.setUser(t.inc.Catalog(), name, st.Values)
+	}
 	if err := s.vars.assign(st.Name, st.Values); err != nil {
 		return res, err
 	}
@@ -327,7 +334,7 @@ func (s *session) show(t *tx, st *ast.Show) (*textResult, error) {
 	switch kind, ok := kinds[st.Name]; {
 	case ok:
 		for _, rel := range cat.Relations {
-			if rel.Kind == kind && slices.Contains(s.vars.searchPath(s.user), rel.Schema) {
+			if rel.Kind == kind && slices.Contains(s.vars.searchPath(s.user()), rel.Schema) {
 				r.rows = append(r.rows, []string{rel.Name})
 			}
 		}
@@ -391,7 +398,7 @@ func (s *session) explain(t *tx, st *ast.Explain) (*textResult, error) {
 
 func (s *session) explainText(t *tx, st *ast.Explain) (string, error) {
 	cat := t.inc.Catalog()
-	pl := s.planner(cat, s.vars.searchPath(s.user))
+	pl := s.planner(cat, s.vars.searchPath(s.user()))
 	if st.View != nil {
 		d := &definer{s: s, t: t, cat: cat}
 		rel, err := d.find(ast.KindMatView, *st.View, false)
@@ -486,7 +493,7 @@ func (s *session) sqlExecute(ctx context.Context, t *tx, e *execution, st *ast.E
 			WithDetail("Expected %d parameters but got %d.", want, len(st.Args))
 	}
 	inner := &execution{p: p, w: e.w, formats: e.formats, maxRows: e.maxRows, announce: e.announce}
-	pl := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user))
+	pl := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user()))
 	for i, a := range st.Args {
 		d, err := s.evalConst(t, pl, a, wireType(p.bound.ParamTypes[i]))
 		if err != nil {
@@ -508,6 +515,9 @@ func (s *session) discard(t *tx, st *ast.Discard) (pgwire.Result, error) {
 		s.client.RemovePortals(true)
 		s.client.RemoveStatements()
 		s.vars.resetAll()
+		if err := s.setUser(t.inc.Catalog(), settingAuth, nil); err != nil {
+			return pgwire.Result{}, err
+		}
 	}
 	return pgwire.Result{Tag: "DISCARD " + what}, nil
 }
@@ -523,6 +533,8 @@ func (s *session) simple(ctx context.Context, t *tx, st *ast.Simple) (pgwire.Res
 		err = t.inc.RT.WaitFresh(ctx)
 	case "backup":
 		switch {
+		case !s.trusted(t.inc.Catalog(), s.user()):
+			return pgwire.Result{}, sqlerr.New(sqlerr.InsufficientPrivilege, st.Pos, "must be superuser to make a backup")
 		case t.explicit:
 			return pgwire.Result{}, sqlerr.New(sqlerr.ActiveSQLTransaction, st.Pos, "BACKUP cannot run inside a transaction block")
 		case !filepath.IsAbs(st.Text):

@@ -19,9 +19,9 @@ const (
 )
 
 func namespaceRows(c *content) {
-	c.columns("oid", "nspname", "nspowner")
+	c.columns("oid", "nspname", "nspowner", "nspacl")
 	for _, s := range c.env.schemas() {
-		c.add(s.ID, s.Name, roleID(s.Owner))
+		c.add(s.ID, s.Name, roleID(s.Owner), aclText(s.ACL))
 	}
 }
 
@@ -33,7 +33,7 @@ func amRows(c *content) {
 
 func classRows(c *content) {
 	c.columns("oid", "relname", "relnamespace", "relowner", "relam", "relfilenode", "reltuples", "relhasindex",
-		"relpersistence", "relkind", "relnatts", "relchecks", "relhasrules", "relispopulated", "relreplident")
+		"relpersistence", "relkind", "relnatts", "relchecks", "relhasrules", "relispopulated", "relreplident", "relacl")
 	for _, x := range c.all() {
 		var am, file catalog.ID
 		switch x.kind {
@@ -52,11 +52,21 @@ func classRows(c *content) {
 		var hasIndex bool
 		if x.kind == kindTable {
 			checks = len(x.rel.Checks)
-			hasIndex = len(x.rel.Uniques) > 0 || len(c.env.indexesOf(x.oid)) > 0
+		}
+		if x.kind == kindTable || x.kind == kindMatView {
+			hasIndex = x.rel != nil && len(x.rel.Uniques) > 0 || len(c.env.indexesOf(x.oid)) > 0
 		}
 		c.add(x.oid, x.name, c.env.schemaID(x.schema), roleID(x.owner), am, file, -1.0, hasIndex,
-			'p', x.kind, len(x.cols), checks, x.kind == kindView || x.kind == kindMatView, true, replident)
+			'p', x.kind, len(x.cols), checks, x.kind == kindView || x.kind == kindMatView, true, replident, x.acl())
 	}
+}
+
+// acl is the entry of relacl: an index and a sequence have none of their own.
+func (x *object) acl() any {
+	if x.rel == nil || x.index != nil || x.sequence > 0 {
+		return nil
+	}
+	return aclText(x.rel.ACL)
 }
 
 // indexesOf lists the indexes of a relation, by oid.

@@ -16,11 +16,11 @@ func databaseRelations() []relation {
 			passwd text, valuntil timestamptz, useconfig text[]`, rows: userRows},
 		{schema: pgCatalog, name: "pg_shadow", view: true, cols: `
 			usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool,
-			passwd text, valuntil timestamptz, useconfig text[]`, rows: userRows},
+			passwd text, valuntil timestamptz, useconfig text[]`, rows: shadowRows},
 		{schema: pgCatalog, name: "pg_group", view: true, cols: `
-			groname name, grosysid oid, grolist oid[]`},
+			groname name, grosysid oid, grolist oid[]`, rows: groupRows},
 		{schema: pgCatalog, name: "pg_auth_members", oid: 1261, cols: `
-			roleid oid!, member oid!, grantor oid!, admin_option bool!`},
+			roleid oid!, member oid!, grantor oid!, admin_option bool!`, rows: authMembersRows},
 		{schema: pgCatalog, name: "pg_database", oid: 1262, cols: `
 			oid oid!, datname name!, datdba oid!, encoding int4!, datlocprovider char!, datistemplate bool!,
 			datallowconn bool!, datconnlimit int4!, datfrozenxid oid!, datminmxid oid!, dattablespace oid!,

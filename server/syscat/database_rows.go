@@ -14,29 +14,6 @@ const (
 	tablespaceID = catalog.ID(1663)
 )
 
-func authidRows(c *content) {
-	c.columns("oid", "rolname", "rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication",
-		"rolbypassrls", "rolconnlimit")
-	for _, n := range c.env.roles() {
-		c.add(roleID(n), n, true, true, true, true, true, false, true, -1)
-	}
-}
-
-func rolesRows(c *content) {
-	c.columns("oid", "rolname", "rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication",
-		"rolbypassrls", "rolconnlimit", "rolpassword")
-	for _, n := range c.env.roles() {
-		c.add(roleID(n), n, true, true, true, true, true, false, true, -1, "********")
-	}
-}
-
-func userRows(c *content) {
-	c.columns("usename", "usesysid", "usecreatedb", "usesuper", "userepl", "usebypassrls", "passwd")
-	for _, n := range c.env.roles() {
-		c.add(n, roleID(n), true, true, false, true, "********")
-	}
-}
-
 func databaseRows(c *content) {
 	c.columns("oid", "datname", "datdba", "encoding", "datlocprovider", "datistemplate", "datallowconn", "datconnlimit",
 		"dattablespace", "datcollate", "datctype")

@@ -59,7 +59,7 @@ col_description(oid,int4) text stable
 shobj_description(oid,name) text stable
 pg_describe_object(oid,oid,int4) text stable
 
-# Roles and privileges. Whoever is connected may do everything.
+# Roles and privileges.
 pg_get_userbyid(oid) name stable
 pg_has_role(name,text) bool stable
 pg_has_role(oid,text) bool stable

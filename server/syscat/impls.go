@@ -1,7 +1,6 @@
 package syscat
 
 import (
-	"strconv"
 	"strings"
 	"sync"
 
@@ -97,54 +96,6 @@ func parseIdent(args []types.Datum) (types.Datum, error) {
 		ds[i] = types.DStr(p)
 	}
 	return types.DStr(types.MakeArray(types.Text, ds)), nil
-}
-
-// privileges: pg_get_userbyid, pg_has_role, has_*_privilege.
-func (t implTable) privileges() {
-	t.set(func(c *call) (types.Datum, error) {
-		if n, ok := c.roleName(c.oid(0)); ok {
-			return types.DStr(n), nil
-		}
-		return types.DStr("unknown (OID=" + strconv.FormatUint(uint64(c.oid(0)), 10) + ")"), nil
-	}, "pg_get_userbyid(oid)")
-	yes := types.DBool(true)
-	t.always(yes, "pg_has_role(name,text)", "pg_has_role(oid,text)", "pg_has_role(name,name,text)", "pg_has_role(name,oid,text)")
-	named := func(at int) impl {
-		return func(c *call) (types.Datum, error) {
-			if _, err := c.findRelation(c.text(at)); err != nil {
-				return types.Null, err
-			}
-			return yes, nil
-		}
-	}
-	numbered := func(at int) impl {
-		return func(c *call) (types.Datum, error) {
-			if c.object(c.oid(at)) == nil {
-				return types.Null, nil
-			}
-			return yes, nil
-		}
-	}
-	for _, n := range []string{"has_table_privilege", "has_any_column_privilege", "has_sequence_privilege"} {
-		t.set(named(0), n+"(text,text)")
-		t.set(named(1), n+"(name,text,text)")
-		t.set(numbered(0), n+"(oid,text)")
-		t.set(numbered(1), n+"(name,oid,text)")
-	}
-	t.set(named(0), "has_column_privilege(text,text,text)")
-	t.set(named(1), "has_column_privilege(name,text,text,text)")
-	t.set(numbered(0), "has_column_privilege(oid,text,text)", "has_column_privilege(oid,int2,text)")
-	t.set(numbered(1), "has_column_privilege(name,oid,int2,text)")
-	for _, n := range []string{"schema", "database", "function", "type", "language"} {
-		n = "has_" + n + "_privilege"
-		t.always(yes, n+"(text,text)", n+"(oid,text)", n+"(name,text,text)", n+"(name,oid,text)")
-	}
-	for _, n := range []string{"tablespace", "server", "foreign_data_wrapper"} {
-		n = "has_" + n + "_privilege"
-		t.always(yes, n+"(text,text)", n+"(oid,text)")
-	}
-	t.always(types.DStr(types.MakeArray(types.Text, nil)), "acldefault(char,oid)")
-	t.always(types.DBool(false), "row_security_active(oid)", "row_security_active(text)")
 }
 
 // session: settings, encodings, identity of the server and the session.

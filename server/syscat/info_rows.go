@@ -3,6 +3,7 @@ package syscat
 import (
 	"strconv"
 
+	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/types"
 )
 
@@ -260,6 +261,20 @@ func infoTablePrivilegesRows(c *content) {
 			ps = []string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE"}
 		}
 		owner := ownerName(x.owner)
+		if x.rel.ACL != nil {
+			for _, it := range x.rel.ACL {
+				grantee := it.Grantee
+				if grantee == "" {
+					grantee = "PUBLIC"
+				}
+				for _, p := range it.Privs.Names() {
+					can, _ := catalog.PrivilegeNamed(p)
+					c.add(it.Grantor, grantee, c.env.Database, x.schema, x.name, p,
+						yesNo(it.Grantable&can != 0 || it.Grantee == owner), yesNo(p == "SELECT"))
+				}
+			}
+			continue
+		}
 		for _, p := range ps {
 			c.add(owner, owner, c.env.Database, x.schema, x.name, p, "YES", yesNo(p == "SELECT"))
 		}

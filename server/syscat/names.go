@@ -49,6 +49,9 @@ func listRoles(e *Env) []string {
 		}
 	}
 	add(e.User)
+	for n := range e.Catalog.Roles {
+		add(n)
+	}
 	for _, r := range e.Catalog.Relations {
 		add(r.Owner)
 	}

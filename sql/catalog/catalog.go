@@ -4,6 +4,7 @@
 package catalog
 
 import (
+	"maps"
 	"sort"
 
 	"github.com/weirdb/weir/sql/types"
@@ -104,6 +105,7 @@ type Relation struct {
 	Name    string
 	Kind    RelKind
 	Owner   string
+	ACL     ACL `json:",omitempty"`
 	Columns []Column
 	// Key orders the arrangement of a table, materialized view or index, and is unique: the primary
 	// key, or the stream key. Empty for sources, views and sinks.
@@ -217,8 +219,10 @@ type Catalog struct {
 	NextTable uint32
 	Schemas   map[string]Schema
 	Relations map[ID]*Relation
-	byName    map[[2]string]*Relation
-	indexes   map[ID][]*Relation
+	// Roles are the roles by name, the bootstrap role only if it was changed.
+	Roles   map[string]Role `json:",omitempty"`
+	byName  map[[2]string]*Relation
+	indexes map[ID][]*Relation
 }
 
 // Schema is a namespace.
@@ -226,6 +230,7 @@ type Schema struct {
 	ID    ID
 	Name  string
 	Owner string
+	ACL   ACL `json:",omitempty"`
 }
 
 // New gives a catalog with the public schema only.
@@ -273,6 +278,7 @@ func (c *Catalog) Clone() *Catalog {
 	for k, v := range c.Relations {
 		d.Relations[k] = v
 	}
+	d.Roles = maps.Clone(c.Roles)
 	d.Index()
 	return &d
 }

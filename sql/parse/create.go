@@ -23,6 +23,8 @@ func (p *parser) create() ast.Statement {
 		"transform", "constraint", "trusted", "procedural"):
 		p.unexpected()
 		return nil
+	case !orReplace && (p.isOneOf("role", "group") || p.isWord("user") && !isWord(p.peek(1), "mapping")):
+		return p.createRole(pos)
 	case p.isWord("source"):
 		return p.createSource(pos)
 	case p.isWord("sink"):

@@ -75,6 +75,12 @@ func (p *parser) cascade() bool {
 func (p *parser) drop() ast.Statement {
 	d := &ast.Drop{Pos: p.pos()}
 	p.next()
+	switch {
+	case p.isOneOf("role", "group"), p.isWord("user") && !isWord(p.peek(1), "mapping"):
+		return p.dropRole(d.Pos)
+	case p.isWord("owned"):
+		return p.owned(d.Pos, false)
+	}
 	kind, ok := p.objectKind()
 	if !ok {
 		if name, ok := p.otherKind("DROP"); ok {
@@ -110,6 +116,9 @@ func (p *parser) drop() ast.Statement {
 func (p *parser) alter() ast.Statement {
 	a := &ast.Alter{Pos: p.pos()}
 	p.next()
+	if p.isOneOf("role", "group") || p.isWord("user") && !isWord(p.peek(1), "mapping") {
+		return p.alterRole(a.Pos)
+	}
 	kind, ok := p.objectKind()
 	if !ok {
 		if name, ok := p.otherKind("ALTER"); ok {

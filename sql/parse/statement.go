@@ -39,6 +39,11 @@ func (p *parser) statement() ast.Statement {
 		return p.create()
 	case "drop":
 		return p.drop()
+	case "grant", "revoke":
+		return p.grant()
+	case "reassign":
+		p.next()
+		return p.owned(t.Pos, true)
 	case "alter":
 		return p.alter()
 	case "explain":
@@ -128,8 +133,8 @@ func unsupportedStatement(word string) (name string, ok bool) {
 	switch word {
 	case "analyze", "analyse":
 		return "ANALYZE", true
-	case "call", "cluster", "do", "grant", "load", "lock", "merge",
-		"reassign", "reindex", "revoke", "vacuum", "import", "security":
+	case "call", "cluster", "do", "load", "lock", "merge",
+		"reindex", "vacuum", "import", "security":
 		return strings.ToUpper(word), true
 	}
 	return "", false

@@ -62,6 +62,7 @@ const (
 	InFailedSQLTransaction       Code = "25P02"
 	InvalidSQLStatementName      Code = "26000"
 	InvalidAuthorization         Code = "28000"
+	InvalidGrantOperation        Code = "0LP01"
 	InvalidPassword              Code = "28P01"
 	DependentObjectsStillExist   Code = "2BP01"
 	InvalidCursorName            Code = "34000"
