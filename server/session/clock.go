@@ -36,6 +36,8 @@ func (s *session) timeText(t int64) string { return string(types.AppendTimestamp
 // setClock is SET weir.clock; nil values are the default.
 func (s *session) setClock(ctx context.Context, t *tx, st *ast.Set) error {
 	switch {
+	case !s.trusted(t.inc.Catalog(), s.user()):
+		return sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied to set parameter %q", clockSetting)
 	case st.Local:
 		return sqlerr.Newf(sqlerr.CantChangeRuntimeParam, "parameter %q cannot be set locally", clockSetting)
 	case t.explicit:

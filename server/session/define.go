@@ -416,7 +416,7 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 		if err != nil {
 			return err
 		}
-		c.Owner = to
+		c.Owner, c.ACL = to, r.ACL.WithOwner(catalog.OwnerName(r.Owner), to)
 	case "resume":
 		if r.Kind == catalog.View || r.Kind == catalog.Index {
 			return sqlerr.New(sqlerr.WrongObjectType, st.Pos, "%s %q has no job that could be resumed", kindWord(r.Kind), r.Name)

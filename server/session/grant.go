@@ -301,12 +301,13 @@ func (d *definer) reassign(ctx context.Context, st *ast.Reassign) error {
 			for _, r := range c.Sorted() {
 				if from[catalog.OwnerName(r.Owner)] {
 					x := *r
-					x.Owner = to
+					x.Owner, x.ACL = to, r.ACL.WithOwner(catalog.OwnerName(r.Owner), to)
 					c.Put(&x)
 				}
 			}
 			for k, s := range c.Schemas {
 				if from[s.Owner] {
+					s.ACL = s.ACL.WithOwner(s.Owner, to)
 					s.Owner = to
 					c.Schemas[k] = s
 				}

@@ -137,6 +137,22 @@ func (a ACL) Revoke(grantee, grantor string, privs Privileges, optionOnly bool) 
 	return out
 }
 
+// WithOwner gives an ACL in which a new owner stands for the old one.
+func (a ACL) WithOwner(from, to string) ACL {
+	var out ACL
+	name := func(n string) string {
+		if n == from {
+			return to
+		}
+		return n
+	}
+	for _, it := range a {
+		it.Grantee, it.Grantor = name(it.Grantee), name(it.Grantor)
+		out = out.Grant(it)
+	}
+	return out
+}
+
 // String writes an item as PostgreSQL does: grantee=letters/grantor, a star behind what may be granted.
 func (it ACLItem) String() string {
 	var b strings.Builder
