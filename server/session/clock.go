@@ -60,6 +60,9 @@ func (s *session) setClock(ctx context.Context, t *tx, st *ast.Set) error {
 
 // advanceClock is weir_advance_clock. Days and months are those of the session's time zone.
 func (s *session) advanceClock(ctx context.Context, t *tx, by types.Span) (int64, error) {
+	if !s.trusted(t.inc.Catalog(), s.user()) {
+		return 0, sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for function weir_advance_clock")
+	}
 	if t.explicit {
 		return 0, sqlerr.Newf(sqlerr.ActiveSQLTransaction, "weir_advance_clock() cannot run inside a transaction block")
 	}
