@@ -162,3 +162,77 @@ func damageFile(t *testing.T, rng *rand.Rand, dir string) string {
 	}
 	return name
 }
+
+// TestFallbackIsShown: weir_checkpoints says from psql that an earlier checkpoint was taken and why, which one was set aside, and that a
+// retained one is damaged.
+func TestFallbackIsShown(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	ctx := t.Context()
+	p := startServer(t, dir)
+	c, err := p.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{
+		"CREATE TABLE t (a int)", "INSERT INTO t VALUES (1)", "CREATE MATERIALIZED VIEW v AS SELECT sum(a) AS s FROM t", "INSERT INTO t VALUES (2)",
+	} {
+		if _, err := c.Exec(ctx, q); err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+	}
+	p.kill()
+	manifests, err := filepath.Glob(filepath.Join(dir, "state", "MANIFEST-*"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatal(err, manifests)
+	}
+	for _, m := range manifests {
+		flipBytes(t, m)
+	}
+	// Of the two retained ones the older is damaged too; it is not needed.
+	retained, err := filepath.Glob(filepath.Join(dir, "checkpoints", "*", "WEIR_CHECKPOINT"))
+	if err != nil || len(retained) != 2 {
+		t.Fatal(err, retained)
+	}
+	flipBytes(t, retained[0])
+	p = startServer(t, dir)
+	defer p.kill()
+	if c, err = p.connect(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	for _, q := range []string{
+		"SELECT count(*) = 1 FROM weir_checkpoints WHERE kind = 'fallback' AND state = 'committed' AND error LIKE 'taken in place of %MANIFEST%'",
+		"SELECT count(*) = 1 FROM weir_checkpoints WHERE kept = 'set aside' AND state = 'damaged' AND error LIKE '%MANIFEST%'",
+		"SELECT count(*) = 1 FROM weir_checkpoints WHERE kept = 'retained' AND state = 'damaged' AND error LIKE '%WEIR_CHECKPOINT%checksum%'",
+		"SELECT s = 3 FROM v",
+	} {
+		var ok bool
+		if err := c.QueryRow(ctx, q).Scan(&ok); err != nil || !ok {
+			rows := "\n"
+			all, qerr := c.Query(ctx, "SELECT id, kind, state, kept, error FROM weir_checkpoints ORDER BY id")
+			for qerr == nil && all.Next() {
+				vs, _ := all.Values()
+				rows += fmt.Sprintln(vs...)
+			}
+			t.Fatalf("%s: %v %v%s", q, ok, err, rows)
+		}
+	}
+}
+
+// flipBytes replaces a file by a copy with some bytes in the middle changed, so that links of it stay as they are.
+func flipBytes(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(b) / 2; i < min(len(b)/2+4, len(b)); i++ {
+		b[i] ^= 0x55
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
