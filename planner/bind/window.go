@@ -101,7 +101,7 @@ func (b *Binder) window(s *scope, f *ast.Func, name string, res fn.Resolution, a
 	return b.Meta.RefAt(w.id, f.Pos)
 }
 
-// sameCall tells whether two calls have equal functions and arguments, sameWindow also the definitions.
+// sameWindow tells whether two calls have equal functions, arguments and definitions.
 func sameWindow(a, b *windowCall) bool {
 	if a.fn != b.fn || len(a.args) != len(b.args) || (a.filter == nil) != (b.filter == nil) || !sameDef(a, b) || !a.frame.Equal(b.frame) {
 		return false
