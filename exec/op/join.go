@@ -43,10 +43,21 @@ type HashJoinConfig struct {
 	LeftDist, RightDist []int
 	// Output lists columns of left ++ right (semi, anti: of left) that are emitted.
 	Output []int
+	// Interval bounds how far apart matching rows are in time: it follows from Residual. With watermarks on both columns rows
+	// are forgotten that nothing can match any more.
+	Interval *JoinInterval
 	// BuildRight promises that the whole right input arrives before the left one, that nothing is
 	// taken back, and that there is one epoch: batch plans. Then left rows are not kept, nothing is
 	// emitted that would have to be taken back, and right rows without a match come at the barrier.
 	BuildRight bool
+}
+
+// JoinInterval says that of a pair that passes left is at least right + Lo, and at most right + Hi. The columns are those
+// of left and of right.
+type JoinInterval struct {
+	LeftCol, RightCol int
+	HasLo, HasHi      bool
+	Lo, Hi            int64
 }
 
 // HashJoin maintains the join of two inputs, in all kinds, on equal keys and a residual condition.
@@ -59,7 +70,8 @@ type HashJoinConfig struct {
 //	         and "right", keyed by join key and row identity.
 //	Memory:  the rows changed since the last checkpoint, plus a cache within its budget; an entry of
 //	         the cache is a key with all rows of both sides.
-//	Barrier: hands dirty rows to the state tables, forwards it.
+//	Barrier: hands dirty rows to the state tables, forwards it. Keys below the watermarks of both sides, and rows that are too
+//	         old for the other side's, are forgotten.
 //	Errors:  ErrNegativeMultiplicity if a row is retracted that is not there.
 type HashJoin struct {
 	base
@@ -90,6 +102,9 @@ type HashJoin struct {
 
 	outCols []joinCol
 	outc    *vec.Chunk
+
+	marks   [2]marks
+	sweeper sweeper
 
 	keyV    []*vec.Vector
 	hashes  []uint64
@@ -175,8 +190,9 @@ func NewHashJoin(cfg HashJoinConfig) (*HashJoin, error) {
 			j.outCols = append(j.outCols, joinCol{1, c - nl})
 		}
 	}
-	j.sides[0] = newJoinSide(cfg.Left, cfg.LeftKeys, cfg.LeftRowKey, need[0], cfg.LeftAppendOnly)
-	j.sides[1] = newJoinSide(cfg.Right, cfg.RightKeys, cfg.RightRowKey, need[1], cfg.RightAppendOnly)
+	// Rows that are to be forgotten one by one must be found one by one.
+	j.sides[0] = newJoinSide(cfg.Left, cfg.LeftKeys, cfg.LeftRowKey, need[0], cfg.LeftAppendOnly && cfg.Interval == nil)
+	j.sides[1] = newJoinSide(cfg.Right, cfg.RightKeys, cfg.RightRowKey, need[1], cfg.RightAppendOnly && cfg.Interval == nil)
 	j.sides[0].outer = slices.Contains([]JoinKind{Left, Full, Semi, Anti}, cfg.Kind)
 	j.sides[1].outer = cfg.Kind == Right || cfg.Kind == Full
 	j.once = (cfg.Kind == Semi || cfg.Kind == Anti) && cfg.RightAppendOnly && cfg.Residual == nil
@@ -239,6 +255,7 @@ func (j *HashJoin) Chunk(port int, c *vec.Chunk) error {
 	if err := j.apply(port, s, c); err != nil {
 		return err
 	}
+	j.sweeper.made += c.Len()
 	return j.account()
 }
 
@@ -544,9 +561,17 @@ func (j *HashJoin) Barrier(bar exec.Barrier) error {
 	j.dropEmpty()
 	if bar.Checkpoint {
 		j.stuck = false
+	}
+	if err := j.sweep(bar); err != nil {
+		return err
+	}
+	if bar.Checkpoint {
 		j.restart()
 	}
 	if err := j.account(); err != nil {
+		return err
+	}
+	if err := j.emitMarks(); err != nil {
 		return err
 	}
 	return j.out.Barrier(bar)

@@ -35,7 +35,8 @@ type WatermarkConfig struct {
 //	         other splits (but for splits that were idle). Then, at each barrier, the smallest watermark of the splits.
 //	State:   the watermark of each split, state table "mark".
 //	Memory:  nothing of its own.
-//	Barrier: emits the watermark, hands over the state, forwards the barrier.
+//	Barrier: emits the watermark, hands over the state, forwards the barrier. Splits that are idle at the time of the epoch do not
+//	         count; a row of theirs that comes later, and is below the watermark that was emitted meanwhile, is late.
 //	Errors:  none.
 type Watermark struct {
 	base
@@ -80,6 +81,9 @@ func NewWatermark(cfg WatermarkConfig) (*Watermark, error) {
 func (w *Watermark) Open(ctx *exec.Context, out exec.Output) error {
 	if err := w.base.Open(ctx, out); err != nil {
 		return err
+	}
+	if w.cfg.Idle > 0 && ctx.Due != nil {
+		ctx.Due(exec.NeverDue)
 	}
 	w.st = w.state("mark")
 	for _, s := range w.cfg.Mine {
@@ -186,9 +190,7 @@ func (w *Watermark) Chunk(_ int, c *vec.Chunk) error {
 
 // Barrier emits the watermark.
 func (w *Watermark) Barrier(bar exec.Barrier) error {
-	if low := w.lowest(bar); low > w.low {
-		w.low = low
-	}
+	w.low = max(w.low, w.lowest(bar))
 	if bar.Checkpoint && w.st != nil {
 		for _, s := range w.cfg.Mine {
 			m := w.splits[int64(s)]
@@ -216,11 +218,28 @@ func (w *Watermark) put(key []byte, mark, active int64) {
 	w.st.Put(slices.Clone(key), w.val)
 }
 
-// lowest is the smallest watermark of the splits.
-func (w *Watermark) lowest(exec.Barrier) int64 {
-	low := int64(math.MaxInt64)
+// lowest is the smallest watermark of the splits that are not idle; noMark if there is none.
+func (w *Watermark) lowest(bar exec.Barrier) int64 {
+	low, due := int64(math.MaxInt64), int64(exec.NeverDue)
 	for _, s := range w.cfg.Mine {
-		low = min(low, w.splits[int64(s)].mark)
+		m := w.splits[int64(s)]
+		if w.cfg.Idle > 0 {
+			if m.rows || m.active == noMark {
+				m.active, m.dirty = bar.Time, true
+			}
+			m.rows = false
+			if m.active+w.cfg.Idle <= bar.Time {
+				continue
+			}
+			due = min(due, m.active+w.cfg.Idle)
+		}
+		low = min(low, m.mark)
+	}
+	if w.cfg.Idle > 0 && w.ctx.Due != nil {
+		w.ctx.Due(due)
+	}
+	if low == math.MaxInt64 {
+		return noMark
 	}
 	return low
 }

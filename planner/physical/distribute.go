@@ -97,7 +97,8 @@ func (d *distributor) node(n plan.Node) plan.Node {
 	switch n := n.(type) {
 	case *plan.SourceScan:
 		n.Dist = single
-		if n.Rel.Splits >= d.par && d.par > 1 {
+		if idle := n.Rel.Watermark != nil && n.Rel.Watermark.Idle > 0; n.Rel.Splits >= d.par && d.par > 1 && !idle {
+			// Who tells which splits are idle must see all of them.
 			n.Dist = plan.Dist{Kind: plan.Any}
 		}
 	case *plan.TableScan, *plan.Values:

@@ -111,6 +111,8 @@ func deriveWatermarks(n plan.Node) {
 				set[c] = r
 			}
 		}
+	case *plan.HashJoin:
+		joinWatermarks(n, set)
 	case *plan.HashAgg:
 		keys(n.In, n.Keys)
 	case *plan.HopAgg:
@@ -130,6 +132,114 @@ func deriveWatermarks(n plan.Node) {
 		p.Watermarks = append(p.Watermarks, catalog.WatermarkColumn{Col: c, Rank: r})
 	}
 	slices.SortFunc(p.Watermarks, func(a, b catalog.WatermarkColumn) int { return a.Col - b.Col })
+}
+
+// joinWatermarks finds the watermarks of a join's output, and the interval that its condition allows between rows.
+func joinWatermarks(n *plan.HashJoin, set map[int]int) {
+	l, r := n.L.Properties(), n.R.Properties()
+	width := len(l.Cols)
+	n.Interval = joinInterval(n)
+	for i, c := range n.Output {
+		for k := range n.LeftKeys {
+			lr, okL := l.Watermark(n.LeftKeys[k])
+			rr, okR := r.Watermark(n.RightKeys[k])
+			if okL && okR && (c == n.LeftKeys[k] || c == n.RightKeys[k]+width) {
+				set[i] = min(lr, rr)
+			}
+		}
+		if iv := n.Interval; iv != nil {
+			if _, has := set[i]; has {
+				continue
+			}
+			if c == iv.LeftCol && iv.HasLo {
+				set[i], _ = l.Watermark(c)
+			}
+			if c == iv.RightCol+width && iv.HasHi {
+				set[i], _ = r.Watermark(iv.RightCol)
+			}
+		}
+	}
+}
+
+// joinInterval finds conditions left + a >= right + b and the like between two columns with watermarks.
+func joinInterval(n *plan.HashJoin) *plan.JoinInterval {
+	l, r := n.L.Properties(), n.R.Properties()
+	width := len(l.Cols)
+	var iv *plan.JoinInterval
+	for _, p := range logical.Conjuncts(n.Residual) {
+		c, ok := p.(*scalar.Call)
+		if !ok || len(c.Args) != 2 || c.Args[0].Type().Kind != c.Args[1].Type().Kind {
+			continue
+		}
+		name := c.Fn.Name
+		x, a, okX := shifted(c.Args[0])
+		y, b, okY := shifted(c.Args[1])
+		if !okX || !okY {
+			continue
+		}
+		if x >= width {
+			x, y, a, b = y, x, b, a
+			name = map[string]string{">": "<", ">=": "<=", "<": ">", "<=": ">="}[name]
+		}
+		if x >= width || y < width {
+			continue
+		}
+		y -= width
+		if _, ok := l.Watermark(x); !ok {
+			continue
+		}
+		if _, ok := r.Watermark(y); !ok {
+			continue
+		}
+		if iv != nil && (iv.LeftCol != x || iv.RightCol != y) {
+			continue
+		}
+		// left + a op right + b: left op right + d.
+		d := b - a
+		switch name {
+		case ">", ">=":
+			if iv == nil {
+				iv = &plan.JoinInterval{LeftCol: x, RightCol: y}
+			}
+			if !iv.HasLo || d > iv.Lo {
+				iv.HasLo, iv.Lo = true, d
+			}
+		case "<", "<=":
+			if iv == nil {
+				iv = &plan.JoinInterval{LeftCol: x, RightCol: y}
+			}
+			if !iv.HasHi || d < iv.Hi {
+				iv.HasHi, iv.Hi = true, d
+			}
+		}
+	}
+	return iv
+}
+
+// shifted splits a timestamp column plus or minus a constant of a fixed length, in microseconds.
+func shifted(e scalar.Expr) (col int, by int64, ok bool) {
+	if k := e.Type().Kind; k != types.Timestamp && k != types.Timestamptz {
+		return 0, 0, false
+	}
+	switch e := e.(type) {
+	case *scalar.Column:
+		return e.Index, 0, true
+	case *scalar.Call:
+		if len(e.Args) != 2 || e.Fn.Name != "+" && e.Fn.Name != "-" || e.Args[0].Type().Kind != e.T.Kind {
+			return 0, 0, false
+		}
+		k, isConst := e.Args[1].(*scalar.Const)
+		if !isConst || !k.Val.Valid || k.T.Kind != types.Interval || k.Val.Span.Months != 0 || k.Val.Span.Days != 0 && e.T.Kind == types.Timestamptz {
+			return 0, 0, false
+		}
+		col, by, ok = shifted(e.Args[0])
+		d := int64(k.Val.Span.Days)*86400e6 + k.Val.Span.Micros
+		if e.Fn.Name == "-" {
+			d = -d
+		}
+		return col, by + d, ok
+	}
+	return 0, 0, false
 }
 
 // onClose puts a WindowClose over a plan.

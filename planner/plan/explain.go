@@ -284,6 +284,9 @@ func (w *explainer) describe(n Node) (string, []string) {
 		if n.Residual != nil {
 			add("Join Filter: %s", exprText(n.Residual, both))
 		}
+		if n.Interval != nil {
+			add("State: cleaned by the watermarks of %s and %s", colName(n.Interval.LeftCol, l), colName(n.Interval.RightCol, r))
+		}
 		add("Output: %s", names(n.Output, both))
 		return head, d
 	case *TopN:

@@ -172,6 +172,8 @@ type (
 		LeftAppendOnly, RightAppendOnly bool
 		LeftDist, RightDist             []int
 		Output                          []int
+		// Interval, in stream plans with watermarks on both columns, follows from Residual.
+		Interval *JoinInterval
 	}
 	// TopN keeps, for each group of GroupBy, the rows at Offset .. Offset+Limit in OrderBy.
 	TopN struct {
@@ -410,6 +412,14 @@ type WindowCall struct {
 	// Frame's offsets are constants in stream plans, in batch plans expressions without columns.
 	Frame Frame
 	Type  types.Type
+}
+
+// JoinInterval says that of a pair that passes a join column LeftCol of left is at least column RightCol of right + Lo, and
+// at most that + Hi, in microseconds.
+type JoinInterval struct {
+	LeftCol, RightCol int
+	HasLo, HasHi      bool
+	Lo, Hi            int64
 }
 
 // SetFunc is one call of a set-returning function; expressions over the input row.

@@ -30,7 +30,7 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		})
 	case *plan.HashJoin:
 		return op.NewHashJoin(op.HashJoinConfig{
-			Left: in(0), Right: in(1), Kind: joinKind(n.Kind), LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: n.NullSafe,
+			Interval: joinInterval(n.Interval), Left: in(0), Right: in(1), Kind: joinKind(n.Kind), LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: n.NullSafe,
 			LeftRowKey: n.LeftRowKey, RightRowKey: n.RightRowKey,
 			LeftAppendOnly: n.LeftAppendOnly, RightAppendOnly: n.RightAppendOnly,
 			LeftDist: n.LeftDist, RightDist: n.RightDist, Output: n.Output, Residual: n.Residual, BuildRight: batch,
@@ -116,6 +116,14 @@ func sortKeys(ks []plan.SortKey) []vec.SortKey {
 		out[i] = vec.SortKey{Col: k.Col, Desc: k.Desc, NullsFirst: k.NullsFirst}
 	}
 	return out
+}
+
+func joinInterval(iv *plan.JoinInterval) *op.JoinInterval {
+	if iv == nil {
+		return nil
+	}
+	o := op.JoinInterval(*iv)
+	return &o
 }
 
 func joinKind(k plan.JoinKind) op.JoinKind {

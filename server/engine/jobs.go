@@ -195,7 +195,7 @@ func (i *Incarnation) connectorTableJob(t *table.Table, ids *stateIDs) (*flow.Jo
 			t.Arr.SetWriters(1)
 			in := &flow.Node{}
 			if w := t.Rel.Watermark; w != nil {
-				cfg := op.WatermarkConfig{In: t.Types(), Col: w.Col, Delay: w.Delay, RowID: len(cols) - 1, Splits: f.Parallel}
+				cfg := op.WatermarkConfig{In: t.Types(), Col: w.Col, Delay: w.Delay, Idle: w.Idle, RowID: len(cols) - 1, Splits: f.Parallel}
 				for s := range f.Parallel {
 					cfg.Mine = append(cfg.Mine, s)
 				}

@@ -97,8 +97,13 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 		}
 	}
 	var src exec.Source
+	idle := int64(0)
 	if hasConnector(st.Options) {
-		if src, err = d.connect(td.rel, st.Options, st.Format, execColumns(td.rel)); err != nil {
+		var options []ast.Option
+		if idle, options, err = idleOption(st.Options, st.Watermark); err != nil {
+			return "", err
+		}
+		if src, err = d.connect(td.rel, options, st.Format, execColumns(td.rel)); err != nil {
 			return "", err
 		}
 		if len(td.rel.Columns) == 0 {
@@ -128,6 +133,7 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 		if td.rel.Watermark, err = d.watermark(td.rel, st.Watermark); err != nil {
 			return "", err
 		}
+		td.rel.Watermark.Idle = idle
 		switch {
 		case src == nil:
 			if td.rel.StateTables == nil {

@@ -248,7 +248,11 @@ func (d *definer) createSource(st *ast.CreateSource) error {
 		}
 		rel.Columns = append(rel.Columns, c)
 	}
-	src, err := d.connect(rel, st.Options, st.Format, execColumns(rel))
+	idle, options, err := idleOption(st.Options, st.Watermark)
+	if err != nil {
+		return err
+	}
+	src, err := d.connect(rel, options, st.Format, execColumns(rel))
 	if err != nil {
 		return err
 	}
@@ -261,6 +265,7 @@ func (d *definer) createSource(st *ast.CreateSource) error {
 		if rel.Watermark, err = d.watermark(rel, st.Watermark); err != nil {
 			return err
 		}
+		rel.Watermark.Idle = idle
 	}
 	return d.t.inc.Change(func(c *catalog.Catalog) { c.Put(rel) })
 }

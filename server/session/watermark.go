@@ -8,6 +8,25 @@ import (
 	"github.com/weirdb/weir/sql/types"
 )
 
+// idleOption takes the option idle_timeout out of those of a connector.
+func idleOption(opts []ast.Option, w *ast.Watermark) (idle int64, rest []ast.Option, err error) {
+	for _, o := range opts {
+		if o.Name != "idle_timeout" {
+			rest = append(rest, o)
+			continue
+		}
+		if w == nil {
+			return 0, nil, sqlerr.New(sqlerr.InvalidParameterValue, o.Pos, "idle_timeout needs a WATERMARK")
+		}
+		d, err := types.ParseText(types.T(types.Interval), o.Value, nil)
+		if err != nil || !d.Valid || d.Span.Months != 0 || d.Span.Days < 0 || d.Span.Micros < 0 {
+			return 0, nil, sqlerr.New(sqlerr.InvalidParameterValue, o.Pos, "invalid value for idle_timeout: %q", o.Value)
+		}
+		idle = int64(d.Span.Days)*86400e6 + d.Span.Micros
+	}
+	return idle, rest, nil
+}
+
 // watermark gives the meaning of WATERMARK FOR c AS c [- interval].
 func (d *definer) watermark(rel *catalog.Relation, w *ast.Watermark) (*catalog.Watermark, error) {
 	at := rel.ColumnIndex(w.Column)
