@@ -214,6 +214,16 @@ type opTest struct {
 	make func() (exec.Operator, error)
 	// stateless: without state tables only.
 	stateless bool
+	// marks gives the watermarks at the end of an epoch; nil: none.
+	marks func(epoch int) []portMark
+	// left is told how many keys are in the state tables at the end.
+	left func(keys int)
+}
+
+// portMark is a watermark of a port.
+type portMark struct {
+	port int
+	exec.Watermark
 }
 
 // instance is a running operator with its output.
@@ -314,6 +324,13 @@ func (ot *opTest) run(t testing.TB, cfg runConfig, epochs [][]testRow) (rows [][
 		}
 		checkpoint := cfg.checkpoints > 0 && e%cfg.checkpoints == cfg.checkpoints-1
 		for _, in := range ins {
+			if ot.marks != nil {
+				for _, m := range ot.marks(e) {
+					if err := in.op.Watermark(m.port, m.Watermark); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 			if err := in.op.Barrier(exec.Barrier{Epoch: storage.Epoch(e + 1), Checkpoint: checkpoint}); err != nil {
 				t.Fatalf("%v: barrier of epoch %d: %v", cfg, e, err)
 			}
@@ -343,6 +360,15 @@ func (ot *opTest) run(t testing.TB, cfg runConfig, epochs [][]testRow) (rows [][
 			}
 		}
 		play(e)
+	}
+	if ot.left != nil && cfg.stateful && cfg.checkpoints == 1 && cfg.budget == 0 && cfg.restart == 0 {
+		n := 0
+		for name, t := range st {
+			if !strings.HasSuffix(name, changedKeys) {
+				n += len(t)
+			}
+		}
+		ot.left(n)
 	}
 	for _, in := range ins {
 		in.op.Close()

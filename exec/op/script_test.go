@@ -26,7 +26,7 @@ import (
 //	                    output are the types of its columns
 //	deltas [port=N]     sends a chunk, in the text form of package vec; prints what comes out at once
 //	watermark col=N value=V [port=N]
-//	barrier [checkpoint]
+//	barrier [checkpoint] [time=SECONDS]
 //	restart             closes the operator and starts it again from the last checkpoint
 //	close
 //
@@ -95,7 +95,13 @@ func (s *script) run(d *datadriven.TestData) string {
 		err = s.op.Watermark(port, exec.Watermark{Col: col, Value: value})
 	case "barrier":
 		s.epoch++
-		err = s.op.Barrier(exec.Barrier{Epoch: s.epoch, Checkpoint: d.HasArg("checkpoint")})
+		bar := exec.Barrier{Epoch: s.epoch, Checkpoint: d.HasArg("checkpoint")}
+		if d.HasArg("time") {
+			// In seconds.
+			d.ScanArgs(s.t, "time", &bar.Time)
+			bar.Time *= 1_000_000
+		}
+		err = s.op.Barrier(bar)
 		if d.HasArg("checkpoint") {
 			s.state.checkpoint()
 			s.saved = s.state.clone()
@@ -127,7 +133,13 @@ func (s *script) run(d *datadriven.TestData) string {
 
 func (s *script) open(o exec.Operator) error {
 	s.op = o
-	return o.Open(&exec.Context{Ctx: context.Background(), State: s.state.open, Env: &exec.Env{}, RowError: s.rowError}, s.scriptOut())
+	return o.Open(&exec.Context{Ctx: context.Background(), State: s.state.open, Env: &exec.Env{}, RowError: s.rowError,
+		Late: func(n int64) { fmt.Fprintf(&s.notes, "late: %d\n", n) },
+		Due: func(at int64) {
+			if at != exec.NeverDue {
+				fmt.Fprintf(&s.notes, "due at %d\n", at/1_000_000)
+			}
+		}}, s.scriptOut())
 }
 
 // scriptOut also prints watermarks.
@@ -370,6 +382,15 @@ func (s *script) configure(name, input string) error {
 		cfg := HopConfig{In: in, TimeCol: int(c.int("time", 0)), Size: size, Slide: c.int("slide", size/second) * second, Offset: c.int("offset", 0) * second,
 			Cumulate: c.flag("cumulate")}
 		s.make = func() (exec.Operator, error) { return NewHop(cfg) }
+	case "watermark":
+		cfg := WatermarkConfig{
+			In: in, Col: int(c.int("time", 0)), Delay: c.int("delay", 0) * second, Idle: c.int("idle", 0) * second,
+			RowID: int(c.int("row_id", -1)), Splits: int(c.int("splits", 1)), Mine: c.cols("mine"), Pass: c.flag("pass"),
+		}
+		s.make = func() (exec.Operator, error) { return NewWatermark(cfg) }
+	case "window_close":
+		cfg := WindowCloseConfig{In: in, Col: int(c.int("col", 0))}
+		s.make = func() (exec.Operator, error) { return NewWindowClose(cfg) }
 	case "session":
 		cfg := SessionConfig{In: in, TimeCol: int(c.int("time", 0)), Gap: c.int("gap", 0) * second, Partition: c.cols("partition"), RowKey: c.cols("row_key")}
 		s.make = func() (exec.Operator, error) { return NewSession(cfg) }
