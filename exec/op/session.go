@@ -250,7 +250,6 @@ func (s *Session) Barrier(bar exec.Barrier) error {
 		if err := s.settle(g); err != nil {
 			return err
 		}
-		g.touched = false
 	}
 	if err := s.send(&s.dels, -1); err != nil {
 		return err
@@ -268,6 +267,9 @@ func (s *Session) Barrier(bar exec.Barrier) error {
 	}
 	if err := s.closeSessions(bar); err != nil {
 		return err
+	}
+	for _, e := range s.touched {
+		s.recs.at(e).touched = false
 	}
 	gone := slices.DeleteFunc(s.touched, func(e uint32) bool { return s.recs.at(e).rows.n > 0 })
 	s.touched = s.touched[:0]

@@ -269,6 +269,7 @@ func (s *Session) closeSessions(bar exec.Barrier) error {
 			s.rows.release(r)
 		}
 		if g.rows.n == 0 && !g.touched && len(s.region) > 0 {
+			g.touched = true
 			s.touched = append(s.touched, e)
 		}
 	}

@@ -78,6 +78,9 @@ func TestWatermarksChangeNothing(t *testing.T) {
 		{"session", 1, false, 700, func() (exec.Operator, error) {
 			return NewSession(SessionConfig{In: in, TimeCol: 1, Gap: 2, Partition: []int{2}, RowKey: []int{0}, Dist: []int{2}})
 		}},
+		{"sessions of one", 1, false, 700, func() (exec.Operator, error) {
+			return NewSession(SessionConfig{In: in, TimeCol: 1, Gap: 2, Partition: []int{2, 0}, RowKey: []int{0}, Dist: []int{2}})
+		}},
 		{"join by time", 2, false, 700, func() (exec.Operator, error) {
 			return NewHashJoin(HashJoinConfig{
 				Kind: Full, Left: in, Right: in, LeftKeys: []int{2, 1}, RightKeys: []int{2, 1}, LeftRowKey: []int{0}, RightRowKey: []int{0},
