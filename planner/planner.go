@@ -150,7 +150,7 @@ func (p *Planner) Batch(b *Bound) (*plan.Batch, error) {
 	for _, o := range b.query.Order {
 		need = append(need, o.Col)
 	}
-	n, err := unnest.Plan(m, p.cfg.Registry, b.query.Node)
+	n, err := unnest.Plan(m, p.cfg.Registry, rule.Plain(b.query.Node))
 	if err != nil {
 		return nil, err
 	}
@@ -248,9 +248,16 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	}
 	m := copyMeta(b)
 	ids, names := outIDs(b.query)
+	currents := rule.Currents(b.query.Node)
 	n, err := unnest.Plan(m, p.cfg.Registry, b.query.Node)
 	if err != nil {
 		return nil, err
+	}
+	if currents > 0 {
+		var found int
+		if n, found = rule.Lookups(n); found != currents {
+			return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "FOR SYSTEM_TIME AS OF in a subquery that depends on an outer query, or with a subquery in its condition, is not supported in a materialized view or sink")
+		}
 	}
 	env := p.env(m, false)
 	// Keys are chosen before columns are pruned.

@@ -132,6 +132,7 @@ func (r *Runtime) SetFailover(id JobID, name string) {
 // graphLocked describes the jobs, those that are dead among them, for a strategy.
 func (r *Runtime) graphLocked() []failover.Job {
 	g := make([]failover.Job, 0, len(r.jobs)+len(r.leaving))
+	lookups := map[failover.JobID]bool{}
 	all := slices.Collect(maps.Values(r.jobs))
 	for d := range r.leaving {
 		if r.jobs[d.job.ID] == nil {
@@ -151,8 +152,12 @@ func (r *Runtime) graphLocked() []failover.Job {
 				}
 			}
 		}
+		if len(d.job.Lookups) > 0 {
+			lookups[j.ID] = true
+		}
 		g = append(g, j)
 	}
+	withOrder(g, lookups)
 	slices.SortFunc(g, func(a, b failover.Job) int { return int(int64(a.ID) - int64(b.ID)) })
 	return g
 }

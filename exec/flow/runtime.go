@@ -35,6 +35,9 @@ type Job struct {
 	// Late is told of rows that operators left out as late; see exec.Context.
 	Late func(rows int64)
 	Env  *exec.Env
+	// Lookups are jobs whose arrangements the job reads as they are when its rows come: what it gives depends on the order
+	// in which the tables below them and its other inputs were written to; see order.go.
+	Lookups []JobID
 	// Failover names the strategy of the job; empty: that of the runtime's owner.
 	Failover string
 	// Replayable says that what the job has sent since the last checkpoint can be given again to a consumer:
@@ -220,6 +223,10 @@ type Runtime struct {
 	pressure pressure
 	time     timekeeper
 
+	order order
+	// opened is closed, and replaced, when the next epoch is opened; guarded by inject.
+	opened chan struct{}
+
 	// aligned is what the gates had to do for their barriers.
 	aligned alignments
 
@@ -291,7 +298,7 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	}
 	r := &Runtime{
 		cfg: cfg, jobs: map[JobID]*deployed{}, tables: map[JobID]*actor{}, live: map[ActorID]*actor{},
-		open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos, regions: map[ActorID]*Region{},
+		opened: make(chan struct{}), open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos, regions: map[ActorID]*Region{},
 		gaps: map[JobID][]gap{}, leaving: map[*deployed]bool{}, producers: map[producerKey]channel.ProducerID{},
 	}
 	r.pressure.memory, r.pressure.store = cfg.Memory, cfg.Store
@@ -492,7 +499,10 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 	if ckpt {
 		r.logAt = append(r.logAt, epochLog{epoch, r.logPos, b.Time})
 	}
-	r.open = epoch + 1
+	if m != nil {
+		r.reorder()
+	}
+	r.openNext(epoch)
 	r.onWay = append(r.onWay, injection{epoch, r.cfg.Clock.Now()})
 	if m != nil {
 		m.injected <- epoch
@@ -515,11 +525,15 @@ type Rows struct {
 }
 
 // Write puts durable writes into the open epoch, in order; pos is the log position of the last one.
-// It never waits for the dataflow; see Admit. A write to a table that is not running is left out and
+// It never waits for the dataflow, see Admit, but for the end of an epoch where the order of writes matters (order.go). A write to a table that is not running is left out and
 // gives an error, once all others are done: they are durable, and a recovery would do them too.
 func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 	var missing error
 	r.inject.Lock()
+	if err := r.writeInOrder(ws); err != nil {
+		r.inject.Unlock()
+		return err
+	}
 	for _, w := range ws {
 		a := r.tables[w.Job]
 		if a == nil {

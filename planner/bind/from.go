@@ -108,7 +108,7 @@ func (b *Binder) single(q *scope, node logical.Node, r *relItem, a *ast.Alias, w
 
 func (b *Binder) tableRef(q *scope, t *ast.TableRef) *fromItem {
 	if t.AsOf != nil {
-		unsupported(t.Pos, "FOR SYSTEM_TIME AS OF")
+		unsupported(t.Pos, "FOR SYSTEM_TIME AS OF other than for a table or materialized view that is joined with JOIN or LEFT JOIN")
 	}
 	if len(t.Name.Parts) == 1 {
 		if c := q.findCTE(t.Name.Parts[0]); c != nil {
@@ -288,6 +288,23 @@ func (b *Binder) derived(q, left *scope, t *ast.DerivedTable) *fromItem {
 	return b.single(q, sub.Node, r, t.Alias, "table")
 }
 
+// current gives the right side of a join, and whether it is FOR SYSTEM_TIME AS OF PROCTIME().
+func current(j *ast.Join) (ast.TableExpr, bool) {
+	t, ok := j.R.(*ast.TableRef)
+	if !ok || t.AsOf == nil {
+		return j.R, false
+	}
+	switch f, ok := t.AsOf.(*ast.Func); {
+	case !ok || len(f.Args) > 0 || !slices.Contains([]string{"proctime", "now", "current_timestamp"}, f.Name.Parts[len(f.Name.Parts)-1]):
+		raise(sqlerr.New(sqlerr.FeatureNotSupported, t.AsOf.Position(), "FOR SYSTEM_TIME AS OF other than PROCTIME() is not supported yet"))
+	case j.Kind != ast.JoinInner && j.Kind != ast.JoinLeft:
+		raise(sqlerr.New(sqlerr.FeatureNotSupported, t.Pos, "FOR SYSTEM_TIME AS OF in a join that is neither JOIN nor LEFT JOIN is not supported"))
+	}
+	c := *t
+	c.AsOf = nil
+	return &c, true
+}
+
 func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
 	if j.AsOf {
 		unsupported(j.Pos, "ASOF JOIN")
@@ -305,9 +322,16 @@ func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
 		inner.rels = append(append([]*relItem(nil), left.rels...), l.rels...)
 		inner.cols = append(append([]scopeCol(nil), left.cols...), l.cols...)
 	}
-	r := b.fromItem(q, inner, j.R)
+	right, current := current(j)
+	r := b.fromItem(q, inner, right)
 	checkNames(l.rels, r.rels)
-	node := &logical.Join{Kind: kind, L: l.node, R: r.node}
+	node := &logical.Join{Kind: kind, L: l.node, R: r.node, Current: current, Pos: j.Pos}
+	if current {
+		node.Pos = j.R.(*ast.TableRef).Pos
+	}
+	if s, ok := r.node.(*logical.Scan); current && (!ok || s.Rel.Kind != catalog.Table && s.Rel.Kind != catalog.MatView) {
+		unsupported(node.Pos, "FOR SYSTEM_TIME AS OF for something that is no table or materialized view")
+	}
 	f := &fromItem{rels: append(l.rels, r.rels...)}
 	using := j.Using
 	if j.Natural {

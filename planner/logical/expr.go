@@ -259,6 +259,12 @@ func MapNodeExprs(n Node, f func(scalar.Expr) scalar.Expr) Node {
 			c.On = on
 			return &c
 		}
+	case *Lookup:
+		if on, ch := mapList(n.On); ch {
+			c := *n
+			c.On = on
+			return &c
+		}
 	case *ProjectSet:
 		changed := false
 		fs := make([]SetFunc, len(n.Funcs))
@@ -295,6 +301,8 @@ func NodeExprs(n Node) []scalar.Expr {
 		}
 		return es
 	case *Join:
+		return n.On
+	case *Lookup:
 		return n.On
 	case *ProjectSet:
 		var es []scalar.Expr

@@ -110,6 +110,21 @@ type (
 		Kind JoinKind
 		L, R Node
 		On   []scalar.Expr
+		// Current: R is a Scan, and is looked up as it is when a row of L comes. In a query that is run once that is no
+		// difference; in a stream plan the join becomes a Lookup.
+		Current bool
+		Pos     int // of a join that is Current
+	}
+	// Lookup (stream plans) joins each row of In, when it comes, with the rows that Rel has then; what becomes of them later
+	// changes nothing. Column Out[i] is ordinal Ords[i] of Rel. Kind is Inner or Left.
+	Lookup struct {
+		In   Node
+		Kind JoinKind
+		Rel  *catalog.Relation
+		Ords []int
+		Out  []ColID
+		On   []scalar.Expr
+		Pos  int
 	}
 	// Agg groups; output Keys (same ColIDs as the input's) then Aggs. Without Keys and with Aggs, or
 	// with Scalar, it has exactly one row.
@@ -239,6 +254,12 @@ func (n *Join) Cols() []ColID {
 }
 
 // Cols lists the output columns.
+func (n *Lookup) Cols() []ColID {
+	in := n.In.Cols()
+	return append(in[:len(in):len(in)], n.Out...)
+}
+
+// Cols lists the output columns.
 func (n *Agg) Cols() []ColID {
 	ids := make([]ColID, 0, len(n.Keys)+len(n.Aggs))
 	ids = append(ids, n.Keys...)
@@ -331,6 +352,7 @@ func (n *Values) Inputs() []Node     { return nil }
 func (n *Filter) Inputs() []Node     { return []Node{n.In} }
 func (n *Project) Inputs() []Node    { return []Node{n.In} }
 func (n *Join) Inputs() []Node       { return []Node{n.L, n.R} }
+func (n *Lookup) Inputs() []Node     { return []Node{n.In} }
 func (n *Agg) Inputs() []Node        { return []Node{n.In} }
 func (n *TopN) Inputs() []Node       { return []Node{n.In} }
 func (n *Window) Inputs() []Node     { return []Node{n.In} }
@@ -348,6 +370,7 @@ func (n *Values) WithInputs([]Node) Node    { return n }
 func (n *Filter) WithInputs(i []Node) Node  { c := *n; c.In = i[0]; return &c }
 func (n *Project) WithInputs(i []Node) Node { c := *n; c.In = i[0]; return &c }
 func (n *Join) WithInputs(i []Node) Node    { c := *n; c.L, c.R = i[0], i[1]; return &c }
+func (n *Lookup) WithInputs(i []Node) Node  { c := *n; c.In = i[0]; return &c }
 func (n *Agg) WithInputs(i []Node) Node     { c := *n; c.In = i[0]; return &c }
 func (n *TopN) WithInputs(i []Node) Node    { c := *n; c.In = i[0]; return &c }
 func (n *Window) WithInputs(i []Node) Node  { c := *n; c.In = i[0]; return &c }

@@ -137,6 +137,12 @@ func (p *printer) line(n Node) string {
 			s += " on " + p.exprs(n.On)
 		}
 		return s
+	case *Lookup:
+		s := fmt.Sprintf("%s Lookup %s (%s)", JoinNames[n.Kind], n.Rel.Name, p.cols(n.Out))
+		if len(n.On) > 0 {
+			s += " on " + p.exprs(n.On)
+		}
+		return s
 	case *Agg:
 		s := "Aggregate"
 		if len(n.Aggs) == 0 {

@@ -114,6 +114,10 @@ func MapCols(m *Meta, n Node, ren func(ColID) ColID) Node {
 			c.Exprs[i].ID = ren(c.Exprs[i].ID)
 		}
 		return &c
+	case *Lookup:
+		c := *n
+		c.Out = list(n.Out)
+		return &c
 	case *Agg:
 		c := *n
 		c.Keys = list(n.Keys)

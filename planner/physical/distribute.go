@@ -106,6 +106,16 @@ func (d *distributor) node(n plan.Node) plan.Node {
 	case *plan.Filter:
 		n.In = d.node(n.In)
 		n.Dist = n.In.Properties().Dist
+	case *plan.Lookup:
+		n.In = d.node(n.In)
+		n.Dist = n.In.Properties().Dist
+		if n.Dist.Kind == plan.Hash {
+			if cols, ok := within(n.Dist.Cols, n.Output); ok {
+				n.Dist = hash(cols)
+			} else {
+				n.Dist = plan.Dist{Kind: plan.Any}
+			}
+		}
 	case *plan.TemporalFilter:
 		n.In = d.node(n.In)
 		n.Dist = n.In.Properties().Dist
@@ -327,6 +337,8 @@ func (d *distributor) replace(n plan.Node, f func(*exchange) plan.Node) plan.Nod
 	}
 	switch n := n.(type) {
 	case *plan.Filter:
+		n.In = d.replace(n.In, f)
+	case *plan.Lookup:
 		n.In = d.replace(n.In, f)
 	case *plan.TemporalFilter:
 		n.In = d.replace(n.In, f)

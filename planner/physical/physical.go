@@ -187,6 +187,8 @@ func (b *builder) node(n logical.Node, need logical.ColSet) built {
 		return built{out, cols}
 	case *logical.Join:
 		return b.join(n, need)
+	case *logical.Lookup:
+		return b.lookup(n, need)
 	case *logical.Agg:
 		return b.agg(n)
 	case *logical.TopN:

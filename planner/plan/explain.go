@@ -231,6 +231,18 @@ func (w *explainer) describe(n Node) (string, []string) {
 	case *Filter:
 		add("Filter: %s", exprText(n.Pred, in()))
 		return "Filter", d
+	case *Lookup:
+		for i, k := range n.Keys {
+			add("Lookup: %s = %s", n.R.Rel.Columns[n.R.Rel.Key[i].Col].Name, exprText(k, in()))
+		}
+		all := concat(n.In.Properties(), &n.R.Props)
+		if n.Residual != nil {
+			add("Join Filter: %s", exprText(n.Residual, all))
+		}
+		add("Output: %s", names(n.Output, all))
+		return "Lookup " + map[JoinKind]string{Inner: "Inner", Left: "Left"}[n.Kind] + " Join", d
+	case *LookupScan:
+		return "Current Rows of " + n.Rel.Name, d
 	case *TemporalFilter:
 		op := map[bool]string{false: ">", true: "<"}[n.Upper]
 		if n.Inclusive {

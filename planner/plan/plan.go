@@ -175,6 +175,23 @@ type (
 		// Interval, in stream plans with watermarks on both columns, follows from Residual.
 		Interval *JoinInterval
 	}
+	// Lookup (stream plans) joins each row of In, at the end of the epoch in which it comes, with the rows that the relation
+	// of R has then. Keys are compared with the first columns of the relation's key; Residual is over In ++ all columns of
+	// the relation. Kind is Inner or Left. Output: columns of In ++ all columns of the relation.
+	Lookup struct {
+		Props
+		Kind     JoinKind
+		In       Node
+		R        *LookupScan
+		Keys     []scalar.Expr // over In
+		Residual scalar.Expr
+		Output   []int
+	}
+	// LookupScan is the relation of a Lookup, which is read by key.
+	LookupScan struct {
+		Props
+		Rel *catalog.Relation
+	}
 	// TopN keeps, for each group of GroupBy, the rows at Offset .. Offset+Limit in OrderBy.
 	TopN struct {
 		Props
@@ -456,6 +473,12 @@ type Endpoint struct {
 // Inputs of the nodes.
 func (n *Filter) Inputs() []Node  { return []Node{n.In} }
 func (n *Project) Inputs() []Node { return []Node{n.In} }
+
+// Inputs lists what is joined, and the relation.
+func (n *Lookup) Inputs() []Node { return []Node{n.In, n.R} }
+
+// Inputs lists nothing.
+func (n *LookupScan) Inputs() []Node { return nil }
 
 // Inputs lists what is filtered.
 func (n *TemporalFilter) Inputs() []Node { return []Node{n.In} }

@@ -1,6 +1,8 @@
 package prop
 
 import (
+	"slices"
+
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
@@ -142,6 +144,35 @@ func Keys(n logical.Node) []logical.ColSet {
 				if n.Kind == logical.Full && (len(a) == 0 || len(b) == 0) {
 					continue
 				}
+				add(s)
+			}
+		}
+	case *logical.Lookup:
+		// The relation's key is a key of what one row finds.
+		right := logical.ColSet{}
+		for _, k := range n.Rel.Key {
+			if i := slices.Index(n.Ords, k.Col); i >= 0 {
+				right.Add(n.Out[i])
+			}
+		}
+		fixed := logical.ColSet{}
+		left := logical.OutSet(n.In)
+		for _, p := range n.On {
+			a, b, ok := Equality(p)
+			for range 2 {
+				if c, isCol := a.(*scalar.Column); ok && isCol && right.Has(c.Index) && logical.ColsOf(b).Within(left) {
+					fixed.Add(c.Index)
+				}
+				a, b = b, a
+			}
+		}
+		one := len(right) == len(n.Rel.Key) && right.Within(fixed)
+		for _, k := range Keys(n.In) {
+			if one {
+				add(k)
+			} else if len(right) == len(n.Rel.Key) {
+				s := copySet(k)
+				s.AddSet(right)
 				add(s)
 			}
 		}

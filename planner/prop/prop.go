@@ -76,6 +76,8 @@ func NotNull(n logical.Node) logical.ColSet {
 			Rejects(p, s)
 		}
 		return s
+	case *logical.Lookup:
+		return NotNull(n.In)
 	case *logical.Agg:
 		in := NotNull(n.In)
 		s := logical.ColSet{}

@@ -119,6 +119,13 @@ func (k keyer) keyed(n logical.Node, prefer logical.ColSet) (logical.Node, []log
 			return j, best(keys, prefer)
 		}
 		return j, j.Cols()
+	case *logical.Lookup:
+		in, _ := k.keyed(n.In, prefer)
+		l := n.WithInputs([]logical.Node{in})
+		if keys := Keys(l); len(keys) > 0 {
+			return l, best(keys, prefer)
+		}
+		return l, l.Cols()
 	case *logical.Hop:
 		in, key := k.keyed(n.In, prefer)
 		h := n.WithInputs([]logical.Node{in})

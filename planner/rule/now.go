@@ -85,6 +85,8 @@ func (j *nowJoiner) node(n logical.Node) logical.Node {
 		return c.WithInputs([]logical.Node{m.join(n.In)})
 	case *logical.Join:
 		return j.join(n)
+	case *logical.Lookup:
+		j.refuse(n.On, "in the condition of a join FOR SYSTEM_TIME AS OF")
 	case *logical.TopN:
 		j.refuse(logical.NodeExprs(n), "in LIMIT or OFFSET")
 	}

@@ -140,6 +140,17 @@ func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
 		delete(used, n.Start)
 		delete(used, n.End)
 		return n.WithInputs([]logical.Node{e.exactly(Prune(e, n.In, used), used)})
+	case *logical.Lookup:
+		used := with(need, logical.ColsOf(n.On...))
+		c := *n
+		c.Ords, c.Out = nil, nil
+		for i, id := range n.Out {
+			if used.Has(id) {
+				c.Ords, c.Out = append(c.Ords, n.Ords[i]), append(c.Out, id)
+			}
+		}
+		c.In = Prune(e, n.In, used.And(logical.OutSet(n.In)))
+		return &c
 	case *logical.ProjectSet:
 		used := with(need, logical.ColsOf(logical.NodeExprs(n)...))
 		c := *n

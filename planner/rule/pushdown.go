@@ -77,6 +77,15 @@ func (e *Env) push(n logical.Node, ps []scalar.Expr) logical.Node {
 	case *logical.Session:
 		down, stay := split(ps, logical.SetOf(n.Partition...))
 		return filter(n.WithInputs([]logical.Node{e.push(n.In, down)}), stay)
+	case *logical.Lookup:
+		down, stay := split(ps, logical.OutSet(n.In))
+		if n.Kind == logical.Inner {
+			ours, on := split(n.On, logical.OutSet(n.In))
+			c := *n
+			c.On = on
+			n, down = &c, append(down, ours...)
+		}
+		return filter(n.WithInputs([]logical.Node{e.push(n.In, down)}), stay)
 	case *logical.ProjectSet:
 		down, stay := split(ps, logical.OutSet(n.In))
 		return filter(n.WithInputs([]logical.Node{e.push(n.In, down)}), stay)

@@ -6,10 +6,12 @@ import (
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/exec/op"
+	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
+	"github.com/weirdb/weir/storage"
 )
 
 // Wrap puts operators between a leaf of an actor and its consumer; nil: none are needed.
@@ -19,6 +21,9 @@ type Wrap func(actor int, leaf *flow.Node) (*flow.Node, error)
 type Leaves interface {
 	// Table attaches to a table or materialized view; cols are ordinals of its columns.
 	Table(rel *catalog.Relation, cols []int, parallel int) (flow.Input, Wrap)
+	// Lookup attaches to a table or materialized view whose rows are looked up: only barriers count. Versions opens them.
+	Lookup(rel *catalog.Relation, parallel int) flow.Input
+	Versions(rel *catalog.Relation) func(storage.Epoch) (*storage.Version, error)
 	// Source attaches to a source; the row id is the column after its last one.
 	Source(rel *catalog.Relation, cols []int, parallel int) (flow.Input, Wrap, error)
 	// SourceParallel is how many actors can read a source.
@@ -124,6 +129,9 @@ func (fb *fragmentBuilder) collect(pf *plan.Fragment, n plan.Node) error {
 	case *plan.TableScan:
 		in, w := fb.b.Leaves.Table(n.Rel, n.Cols, fb.f.Parallel)
 		add(in, w)
+	case *plan.LookupScan:
+		add(fb.b.Leaves.Lookup(n.Rel, fb.f.Parallel), nil)
+		fb.j.Lookups = append(fb.j.Lookups, flow.JobID(n.Rel.ID))
 	case *plan.SourceScan:
 		cols := n.Cols
 		if n.RowID {
@@ -225,6 +233,16 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 	case *plan.LoopHead:
 		cfg := op.LoopHeadConfig{In: n.In.Properties().Types(), All: n.All, Ordinal: n.Ordinal, Vnode: fb.vnode(i)}
 		out.Op, err = op.NewLoopHead(cfg)
+	case *plan.Lookup:
+		cfg := op.LookupConfig{
+			Kind: joinKind(n.Kind), Left: n.In.Properties().Types(), Right: n.R.Types(), Keys: n.Keys,
+			Unique: len(n.Keys) == len(n.R.Rel.Key), Residual: n.Residual, Output: n.Output, VersionAt: fb.b.Leaves.Versions(n.R.Rel),
+		}
+		for i := range n.Keys {
+			k := n.R.Rel.Key[i]
+			cfg.KeyOrder = append(cfg.KeyOrder, vec.SortKey{Col: i, Desc: k.Desc, NullsFirst: k.NullsFirst})
+		}
+		out.Op, err = op.NewLookup(cfg)
 	case *plan.TemporalFilter:
 		cfg := op.TemporalFilterConfig{
 			In: n.In.Properties().Types(), Value: n.Value, Bound: n.Bound, Upper: n.Upper, Inclusive: n.Inclusive, Slack: n.Slack,

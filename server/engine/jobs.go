@@ -387,6 +387,24 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 	}
 }
 
+// Lookup gets the barriers of a table or materialized view whose rows are looked up.
+func (l *leaves) Lookup(rel *catalog.Relation, parallel int) flow.Input {
+	cols := []int{}
+	for _, k := range rel.Key {
+		cols = append(cols, k.Col)
+	}
+	in := flow.Input{Job: flow.JobID(rel.ID), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
+	if parallel > 1 {
+		in.Dist = flow.Dist{Kind: flow.ToHash, Cols: cols}
+	}
+	return in
+}
+
+// Versions opens the versions of a table or materialized view.
+func (l *leaves) Versions(rel *catalog.Relation) func(storage.Epoch) (*storage.Version, error) {
+	return l.i.Store.Arrangement(storage.TableID(rel.Rows())).VersionAt
+}
+
 // Source reads a source: cols number its columns, with the row id after the last one.
 func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.Input, build.Wrap, error) {
 	src, err := l.i.Source(rel)
