@@ -306,9 +306,6 @@ func current(j *ast.Join) (ast.TableExpr, bool) {
 }
 
 func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
-	if j.AsOf {
-		unsupported(j.Pos, "ASOF JOIN")
-	}
 	l := b.fromItem(q, left, j.L)
 	kind := map[ast.JoinKind]logical.JoinKind{
 		ast.JoinInner: logical.Inner, ast.JoinCross: logical.Inner, ast.JoinLeft: logical.Left,
@@ -361,6 +358,12 @@ func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
 		q.q.clause = "JOIN conditions"
 		node.On = logical.Conjuncts(b.boolExpr(on, j.On, "JOIN/ON"))
 		q.q.clause = old
+	}
+	if j.AsOf {
+		if current {
+			unsupported(node.Pos, "ASOF JOIN with FOR SYSTEM_TIME AS OF")
+		}
+		b.asof(node, j, len(using) > 0)
 	}
 	if j.Alias != nil && j.Alias.Name != "" {
 		r := &relItem{name: j.Alias.Name}
