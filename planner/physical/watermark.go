@@ -88,6 +88,12 @@ func deriveWatermarks(n plan.Node) {
 				}
 			}
 		}
+	case *plan.Lookup:
+		for i, c := range n.Output {
+			if r, ok := n.In.Properties().Watermark(c); ok {
+				set[i] = r
+			}
+		}
 	case *plan.Hop:
 		pass(n.In)
 		if _, ok := n.In.Properties().Watermark(n.TimeCol); ok {

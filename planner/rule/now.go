@@ -87,8 +87,11 @@ func (j *nowJoiner) node(n logical.Node) logical.Node {
 		return j.join(n)
 	case *logical.Lookup:
 		j.refuse(n.On, "in the condition of a join FOR SYSTEM_TIME AS OF")
+	case *logical.Values:
 	case *logical.TopN:
 		j.refuse(logical.NodeExprs(n), "in LIMIT or OFFSET")
+	default:
+		j.refuse(logical.NodeExprs(n), "in this place")
 	}
 	return n
 }
