@@ -81,7 +81,11 @@ func TestDue(t *testing.T) {
 func TestWaitFresh(t *testing.T) {
 	w := newWorldWithClock(t, checkpoint.SystemClock{})
 	op := &dueOp{wait: 0, came: make(chan int64, 1000), back: make(chan [2]int64, 1)}
-	if _, err := w.rt.Deploy(context.Background(), Save{}, dueJob(op)); err != nil {
+	deployed, err := w.rt.Deploy(context.Background(), Save{}, dueJob(op))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.rt.Wait(context.Background(), deployed); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
