@@ -5,7 +5,7 @@ BIN := bin/weir
 # TiDB's parser brings a failpoint package whose init reads these.
 unexport GO_FAILPOINTS GO_FAILPOINTS_HTTP
 
-.PHONY: help run build test lint race staticcheck fmt fuzz bench soak soak-sim soak-kill soak-panics soak-random oracle proto clean
+.PHONY: help run build test lint race staticcheck fmt fuzz bench soak soak-sim soak-kill soak-panics soak-random test-pg oracle proto clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -18,6 +18,10 @@ build: ## build bin/weir
 
 test: ## run all tests
 	$(GO) test -timeout 15m ./...
+
+test-pg: ## compare with a PostgreSQL 15 that the test starts (PGBIN says where its programs are)
+	$(GO) test ./test/pg -run TestPostgres -postgres -count=1
+	$(GO) test ./test/pg -run TestFiles -count=1
 
 lint: ## formatting, go vet and the project's own rules (tidy_test.go)
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt needed:"; echo "$$out"; exit 1; fi

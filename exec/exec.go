@@ -124,6 +124,8 @@ const NeverDue = math.MaxInt64
 // Env is the session's or the job's environment of an expression.
 type Env struct {
 	Location *time.Location
+	// Ctx ends what waits, such as pg_sleep; nil: nothing does.
+	Ctx context.Context
 	// Now is the statement's or epoch's time.
 	Now time.Time
 	// SessionUser is who connected, or SET SESSION AUTHORIZATION; "" is User.

@@ -476,6 +476,17 @@ func addArrayKernels(t table) {
 		}
 		return arr.Elems[i], nil
 	}))
+	t.add("array_subscripts(anyarray,variadic int4[])", arrayFunc(func(_ *genCall, arr types.ArrayValue, a []types.Datum) (types.Datum, error) {
+		subs := make([]int, 0, len(a)-1)
+		for _, d := range a[1:] {
+			subs = append(subs, int(d.I))
+		}
+		i, ok := arr.Index(subs)
+		if !ok {
+			return types.Null, nil
+		}
+		return arr.Elems[i], nil
+	}))
 	t.add("array_slice(anyarray,int4,int4)", datums(arraySlice))
 	t.add("array_to_string(anyarray,text)", arrayFunc(func(x *genCall, arr types.ArrayValue, a []types.Datum) (types.Datum, error) {
 		return arrayToString(x, arr, a[1].S, nil), nil

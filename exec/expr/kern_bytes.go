@@ -267,6 +267,17 @@ func addBytesKernels(t table) {
 	t.add("decode(text,text)", binaryErr(decode))
 	t.add("convert_from(bytea,name)", binaryErr(convertFrom))
 	t.add("convert_to(text,name)", binaryErr(convertTo))
+	t.add("convert(bytea,name,name)", datums(func(_ *genCall, a []types.Datum) (types.Datum, error) {
+		s, err := convertFrom(a[0].S, a[1].S)
+		if err == nil {
+			s, err = convertTo(s, a[2].S)
+		}
+		return types.DStr(s), err
+	}))
+	t.add("length(bytea,name)", binaryErr(func(b, enc string) (int64, error) {
+		s, err := convertFrom(b, enc)
+		return int64(utf8.RuneCountInString(s)), err
+	}))
 	t.add("bit_count(bytea)", unary(func(b string) int64 {
 		n := 0
 		for i := range len(b) {

@@ -232,7 +232,8 @@ func powFloat(a, b float64) (float64, error) {
 
 // In degrees, multiples of 30 and 45 degrees must come out exactly.
 
-const degree = math.Pi / 180
+// degree is a variable, so that constants are multiplied with it as everything else is.
+var degree = math.Pi / 180
 
 func sind(a float64) float64 {
 	a = math.Mod(a, 360)

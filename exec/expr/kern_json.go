@@ -123,7 +123,7 @@ func buildArray(x *genCall, a []types.Datum) (types.Datum, error) {
 func buildObject(x *genCall, a []types.Datum) (types.Datum, error) {
 	if len(a)%2 != 0 {
 		return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "argument list must have even number of elements").
-			WithHint("The arguments of %s must consist of alternating keys and values.", "jsonb_build_object()")
+			WithHint("The arguments of %s must consist of alternating keys and values.", x.fn.Name+"()")
 	}
 	pairs := make([]string, len(a))
 	for i := 0; i < len(a); i += 2 {
@@ -131,7 +131,7 @@ func buildObject(x *genCall, a []types.Datum) (types.Datum, error) {
 			return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "argument %d: key must not be null", i+1)
 		}
 		switch x.types[i].Kind {
-		case types.Array, types.Record, types.Jsonb:
+		case types.Array, types.Record, types.Jsonb, types.Json:
 			return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
 		}
 		key, err := jsonOf(x, i, a[i])
@@ -154,7 +154,15 @@ func jsonValue(d types.Datum) string {
 	return string(types.AppendJSONString(nil, d.S))
 }
 
-func jsonObject1(_ *genCall, a []types.Datum) (types.Datum, error) {
+func jsonObject1(objectOf func(keys, vals []types.Datum) (types.Datum, error)) func(_ *genCall, a []types.Datum) (types.Datum, error) {
+	return func(_ *genCall, a []types.Datum) (types.Datum, error) { return jsonObjectOf1(a, objectOf) }
+}
+
+func jsonObject2(objectOf func(keys, vals []types.Datum) (types.Datum, error)) func(_ *genCall, a []types.Datum) (types.Datum, error) {
+	return func(_ *genCall, a []types.Datum) (types.Datum, error) { return jsonObjectOf2(a, objectOf) }
+}
+
+func jsonObjectOf1(a []types.Datum, objectOf func(keys, vals []types.Datum) (types.Datum, error)) (types.Datum, error) {
 	arr, err := types.DecodeArray(a[0].S)
 	if err != nil {
 		return types.Null, err
@@ -174,7 +182,7 @@ func jsonObject1(_ *genCall, a []types.Datum) (types.Datum, error) {
 	return objectOf(keys, vals)
 }
 
-func jsonObject2(_ *genCall, a []types.Datum) (types.Datum, error) {
+func jsonObjectOf2(a []types.Datum, objectOf func(keys, vals []types.Datum) (types.Datum, error)) (types.Datum, error) {
 	keys, err := types.DecodeArray(a[0].S)
 	if err != nil {
 		return types.Null, err
@@ -280,8 +288,8 @@ func addJSONKernels(t table) {
 	t.variadic("jsonb_build_array", "", buildArray)
 	t.add("jsonb_build_object()", datums(buildObject))
 	t.variadic("jsonb_build_object", "", buildObject)
-	t.add("jsonb_object(text[])", datums(jsonObject1))
-	t.add("jsonb_object(text[],text[])", datums(jsonObject2))
+	t.add("jsonb_object(text[])", datums(jsonObject1(objectOf)))
+	t.add("jsonb_object(text[],text[])", datums(jsonObject2(objectOf)))
 	for _, k := range []types.Kind{
 		types.Bool, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric,
 	} {

@@ -1,10 +1,14 @@
 package expr
 
 import (
+	"context"
 	"crypto/rand"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 )
 
@@ -185,4 +189,78 @@ func addMiscKernels(t table) {
 	}))
 	t.add("pg_size_pretty(int8)", unary(func(n int64) string { return sizePretty(types.NewDecimal(n, 0)) }))
 	t.add("pg_size_pretty(numeric)", unary(sizePretty))
+	t.add("pg_size_bytes(text)", unaryErr(sizeBytes))
+	t.add("pg_sleep(float8)", unaryEnv(func(st *state, sec float64) (string, error) { return "", sleep(st, sec) }))
+	t.add("pg_sleep_for(interval)", unaryEnv(func(st *state, v types.Span) (string, error) {
+		return "", sleep(st, float64(v.Months)*30*86400+float64(v.Days)*86400+float64(v.Micros)/1e6)
+	}))
+	t.add("pg_sleep_until(timestamptz)", unaryEnv(func(st *state, at int64) (string, error) {
+		if types.IsInfinite(at) {
+			return "", sleep(st, math.Inf(map[bool]int{true: 1, false: -1}[at > 0]))
+		}
+		return "", sleep(st, float64(at-types.FromGoTime(time.Now()))/1e6)
+	}))
+	t.add("pg_trigger_depth()", nullary(func(*state) (int64, error) { return 0, nil }))
+	t.add("pg_jit_available()", nullary(func(*state) (bool, error) { return false, nil }))
+	t.add("pg_notification_queue_usage()", nullary(func(*state) (float64, error) { return 0, nil }))
+}
+
+// sleep waits for some seconds, or until the statement is cancelled.
+func sleep(st *state, sec float64) error {
+	if !(sec > 0) {
+		return nil
+	}
+	timer := time.NewTimer(time.Duration(min(sec*1e9, math.MaxInt64/2)))
+	defer timer.Stop()
+	var done <-chan struct{}
+	if st.env != nil && st.env.Ctx != nil {
+		done = st.env.Ctx.Done()
+	}
+	select {
+	case <-timer.C:
+		return nil
+	case <-done:
+		return context.Cause(st.env.Ctx)
+	}
+}
+
+// sizeBytes reads what pg_size_pretty prints.
+func sizeBytes(s string) (int64, error) {
+	bad := func() (int64, error) {
+		return 0, sqlerr.Newf(sqlerr.InvalidParameterValue, "invalid size: \"%s\"", s)
+	}
+	text := strings.TrimSpace(s)
+	end := 0
+	for end < len(text) && (isDigitByte(text[end]) || strings.IndexByte("+-.", text[end]) >= 0) {
+		end++
+	}
+	if e := end; e > 0 && e < len(text) && text[e]|0x20 == 'e' {
+		e++
+		if e < len(text) && (text[e] == '+' || text[e] == '-') {
+			e++
+		}
+		if e < len(text) && isDigitByte(text[e]) {
+			for e < len(text) && isDigitByte(text[e]) {
+				e++
+			}
+			end = e
+		}
+	}
+	n, err := types.ParseDecimal(text[:end])
+	if err != nil {
+		return bad()
+	}
+	if unit := strings.ToLower(strings.TrimSpace(text[end:])); unit != "" {
+		shift := map[string]int{"bytes": 0, "b": 0, "kb": 10, "mb": 20, "gb": 30, "tb": 40, "pb": 50}
+		k, ok := shift[unit]
+		if !ok {
+			_, err := bad()
+			return 0, err.(*sqlerr.Error).WithDetail("Invalid size unit: \"%s\".", strings.TrimSpace(text[end:])).
+				WithHint("Valid units are \"bytes\", \"B\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".")
+		}
+		if n, err = n.Mul(types.NewDecimal(1<<k, 0)); err != nil {
+			return 0, err
+		}
+	}
+	return n.Int64(types.Int8)
 }

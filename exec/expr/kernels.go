@@ -32,7 +32,7 @@ func makeKernels() table {
 	t := table{}
 	for _, add := range []func(table){
 		addIntKernels, addFloatKernels, addNumericKernels, addCompareKernels, addDateKernels,
-		addJSONKernels, addArrayKernels, addCastKernels, addMiscKernels, addFormatKernels,
+		addJSONKernels, addJSONTextKernels, addJSONPathKernels, addArrayKernels, addCastKernels, addMiscKernels, addFormatKernels,
 		addTextKernels, addBytesKernels, addLikeKernels, addRegexKernels,
 	} {
 		add(t)

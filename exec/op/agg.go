@@ -142,7 +142,7 @@ func newAggregator(g Agg, no int, args []types.Type, appendOnly bool, off int) (
 // isOrdered tells whether the order of the inputs shows in the result.
 func isOrdered(name string) bool {
 	switch name {
-	case "string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
+	case "string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg", "json_rows_agg":
 		return true
 	}
 	return isPick(name)

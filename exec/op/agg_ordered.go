@@ -166,6 +166,10 @@ func (a *ordered) result(ms *multiset[[]types.Datum]) (types.Datum, error) {
 			return types.DStr(s), err
 		}
 		return types.DStr(types.MakeArray(a.ts[0].Kind, firstColumn(ms))), nil
+	case "json_agg", "json_rows_agg":
+		return a.jsonList(ms)
+	case "json_object_agg":
+		return a.jsonObject(ms)
 	case "jsonb_agg":
 		elems := firstColumn(ms)
 		texts := make([]string, len(elems))
@@ -216,6 +220,51 @@ func (a *ordered) object(ms *multiset[[]types.Datum]) (types.Datum, error) {
 		return types.Null, err
 	}
 	return types.DStr(types.JSONObject(pairs)), nil
+}
+
+// jsonList is the result of json_agg.
+func (a *ordered) jsonList(ms *multiset[[]types.Datum]) (types.Datum, error) {
+	sep := ", "
+	if k := a.ts[0].Kind; k == types.Array || k == types.Record || a.name == "json_rows_agg" {
+		sep = ", \n "
+	}
+	out := []byte{'['}
+	var err error
+	ms.each(func(v []types.Datum, n int64) {
+		for range n {
+			if err != nil {
+				return
+			}
+			if len(out) > 1 {
+				out = append(out, sep...)
+			}
+			out, err = types.AppendJSONText(out, a.ts[0], v[0], false, a.tab.env)
+		}
+	})
+	return types.DStr(string(append(out, ']'))), err
+}
+
+// jsonObject is the result of json_object_agg, which keeps members of one name.
+func (a *ordered) jsonObject(ms *multiset[[]types.Datum]) (types.Datum, error) {
+	out := []byte("{ ")
+	var err error
+	ms.each(func(v []types.Datum, n int64) {
+		for range n {
+			if err != nil {
+				return
+			}
+			var key string
+			if key, err = types.JSONKey(a.ts[0], v[0], a.tab.env); err != nil {
+				return
+			}
+			if len(out) > 2 {
+				out = append(out, ", "...)
+			}
+			out = append(types.AppendJSONString(out, key), " : "...)
+			out, err = types.AppendJSONText(out, a.ts[1], v[1], false, a.tab.env)
+		}
+	})
+	return types.DStr(string(append(out, " }"...))), err
 }
 
 // joinItems joins the first column; each further value is preceded by its own second column.

@@ -221,8 +221,33 @@ func (p *ProjectSet) setFunction(f SetFunc) (func([]types.Datum) (setIter, error
 		return subscripts, nil
 	case "string_to_table":
 		return stringToTable, nil
-	case "jsonb_array_elements", "jsonb_array_elements_text", "jsonb_each", "jsonb_each_text", "jsonb_object_keys":
+	case "jsonb_array_elements", "jsonb_array_elements_text", "jsonb_each", "jsonb_each_text", "jsonb_object_keys",
+		"json_array_elements", "json_array_elements_text", "json_each", "json_each_text", "json_object_keys":
 		return jsonSet(f.Fn.Name), nil
+	case "regexp_matches", "regexp_split_to_table":
+		rows := expr.RegexpTable(f.Fn.Name)
+		return func(args []types.Datum) (setIter, error) {
+			if anyNull(args) {
+				return nil, nil
+			}
+			flags := ""
+			if len(args) > 2 {
+				flags = args[2].S
+			}
+			list, err := rows(args[0].S, args[1].S, flags)
+			return listIter(list), err
+		}, nil
+	case "json_to_record", "json_to_recordset", "jsonb_to_record", "jsonb_to_recordset":
+		return p.jsonRecords(f)
+	case "jsonb_path_query", "jsonb_path_query_tz":
+		rows := expr.PathTable()
+		return func(args []types.Datum) (setIter, error) {
+			if anyNull(args) {
+				return nil, nil
+			}
+			items, err := rows(args)
+			return listIter(items), err
+		}, nil
 	}
 	return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "set-returning function %s is not supported yet", f.Fn.ID)
 }
@@ -402,63 +427,4 @@ func stringToTable(args []types.Datum) (setIter, error) {
 		}
 	}
 	return listIter(elems), nil
-}
-
-// jsonSet takes jsonb apart.
-func jsonSet(name string) func([]types.Datum) (setIter, error) {
-	text := strings.HasSuffix(name, "_text")
-	value := func(s string) types.Datum {
-		if !text {
-			return types.DStr(s)
-		}
-		if t, ok := types.JSONText(s); ok {
-			return types.DStr(t)
-		}
-		return types.Null
-	}
-	return func(args []types.Datum) (setIter, error) {
-		if anyNull(args) {
-			return nil, nil
-		}
-		s, i := args[0].S, 0
-		kind := types.JSONTypeof(s)
-		if strings.HasPrefix(name, "jsonb_array") {
-			if kind != "array" {
-				if kind == "object" {
-					return nil, sqlerr.Newf(sqlerr.InvalidParameterValue, "cannot extract elements from an object")
-				}
-				return nil, sqlerr.Newf(sqlerr.InvalidParameterValue, "cannot extract elements from a scalar")
-			}
-			elems := types.JSONMembers(s)
-			return func(vals []types.Datum) (bool, error) {
-				if i >= len(elems) {
-					return false, nil
-				}
-				vals[0] = value(elems[i].Value)
-				i++
-				return true, nil
-			}, nil
-		}
-		if kind != "object" {
-			what := "a non-object"
-			if name == "jsonb_object_keys" {
-				if what = "a scalar"; kind == "array" {
-					what = "an array"
-				}
-			}
-			return nil, sqlerr.Newf(sqlerr.InvalidParameterValue, "cannot call %s on %s", name, what)
-		}
-		members := types.JSONMembers(s)
-		return func(vals []types.Datum) (bool, error) {
-			if i >= len(members) {
-				return false, nil
-			}
-			vals[0] = types.DStr(members[i].Key)
-			if len(vals) > 1 {
-				vals[1] = value(members[i].Value)
-			}
-			i++
-			return true, nil
-		}, nil
-	}
 }

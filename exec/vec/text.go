@@ -162,6 +162,6 @@ var kindNames = map[string]types.Kind{
 	"float4": types.Float4, "float8": types.Float8, "numeric": types.Numeric, "text": types.Text,
 	"varchar": types.Varchar, "bpchar": types.Char, "bytea": types.Bytea, "date": types.Date,
 	"time": types.Time, "timestamp": types.Timestamp, "timestamptz": types.Timestamptz,
-	"interval": types.Interval, "uuid": types.UUID, "jsonb": types.Jsonb, "oid": types.Oid,
+	"interval": types.Interval, "uuid": types.UUID, "jsonb": types.Jsonb, "json": types.Json, "oid": types.Oid,
 	"name": types.Name,
 }

@@ -91,6 +91,13 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 			opt.ArgNames = f.ArgNames
 		}
 	}
+	args, json := b.namedRows(name, args, f.Pos)
+	if json != nil {
+		return json
+	}
+	if name == "json_agg" && len(args) == 1 && isNamedRow(args[0]) {
+		name = "json_rows_agg"
+	}
 	ts := make([]types.Type, len(args))
 	for i, a := range args {
 		ts[i] = a.Type()
@@ -167,7 +174,7 @@ func (b *Binder) selectSRF(s *scope, c *scalar.Call, name string) scalar.Expr {
 		}
 		fail(sqlerr.FeatureNotSupported, c.Pos, "set-returning functions are not allowed in %s", where)
 	}
-	if c.Fn.Outs != nil {
+	if len(c.Fn.Outs) > 1 || c.Fn.Ret.Kind == types.Record && len(c.Fn.Outs) == 0 {
 		unsupported(c.Pos, "a set-returning function with several columns in a select list")
 	}
 	for _, a := range c.Args {

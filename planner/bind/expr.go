@@ -521,7 +521,16 @@ func (b *Binder) array(s *scope, e *ast.Array) scalar.Expr {
 }
 
 func (b *Binder) subscript(s *scope, e *ast.Subscript) scalar.Expr {
-	x := b.expr(s, e.X)
+	// a[i][j] is one access to an array of two dimensions, since a[i] is no array.
+	subs := []*ast.Subscript{e}
+	for in, ok := e.X.(*ast.Subscript); ok && !in.Slice && !e.Slice; in, ok = in.X.(*ast.Subscript) {
+		subs = append([]*ast.Subscript{in}, subs...)
+	}
+	x := b.expr(s, subs[0].X)
+	if len(subs) > 1 && x.Type().Kind != types.Array {
+		subs = subs[len(subs)-1:]
+		x = b.expr(s, e.X)
+	}
 	if x.Type().Kind == types.Jsonb && !e.Slice {
 		return b.operator("->", x, b.expr(s, e.Lo), e.Pos)
 	}
@@ -538,6 +547,13 @@ func (b *Binder) subscript(s *scope, e *ast.Subscript) scalar.Expr {
 	}
 	if e.Slice {
 		return b.call("array_slice", []scalar.Expr{x, index(e.Lo), index(e.Hi)}, e.Pos)
+	}
+	if len(subs) > 1 {
+		args := []scalar.Expr{x}
+		for _, sub := range subs {
+			args = append(args, index(sub.Lo))
+		}
+		return b.call("array_subscripts", args, e.Pos)
 	}
 	return b.call("array_subscript", []scalar.Expr{x, index(e.Lo)}, e.Pos)
 }

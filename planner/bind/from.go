@@ -467,7 +467,7 @@ func (b *Binder) funcTable(q, left *scope, t *ast.FuncTable) *fromItem {
 	in := &scope{parent: left, ctes: q.ctes, q: &queryState{clause: "functions in FROM"}}
 	ps := &logical.ProjectSet{In: oneRow()}
 	r := &relItem{name: t.Funcs[0].Name.Parts[len(t.Funcs[0].Name.Parts)-1]}
-	for _, f := range t.Funcs {
+	for _, f := range spreadUnnest(t.Funcs) {
 		sf, cols := b.tableFunc(in, f)
 		if len(cols) == 1 && t.Alias != nil && t.Alias.Name != "" && len(t.Funcs) == 1 {
 			cols[0].name = t.Alias.Name
@@ -479,9 +479,7 @@ func (b *Binder) funcTable(q, left *scope, t *ast.FuncTable) *fromItem {
 		ps.Ord = b.Meta.New("ordinality", types.T(types.Int8))
 		r.cols = append(r.cols, scopeCol{name: "ordinality", id: ps.Ord})
 	}
-	if t.Alias != nil && len(t.Alias.Defs) > 0 {
-		unsupported(t.Pos, "a column definition list")
-	}
+	b.recordColumns(t, ps, r)
 	node := logical.Node(ps)
 	if ps.Funcs[0].Fn == nil {
 		// An ordinary function in FROM gives one row.
@@ -518,6 +516,23 @@ func (b *Binder) tableFunc(s *scope, f *ast.Func) (logical.SetFunc, []scopeCol) 
 	id := b.Meta.New(name, c.T)
 	sf.Out = []logical.ColID{id}
 	return sf, []scopeCol{{name: name, id: id}}
+}
+
+// spreadUnnest makes of unnest(a, b) what it stands for: unnest(a) and unnest(b) side by side.
+func spreadUnnest(fs []*ast.Func) []*ast.Func {
+	var out []*ast.Func
+	for _, f := range fs {
+		if f.Name.Parts[len(f.Name.Parts)-1] != "unnest" || len(f.Args) < 2 {
+			out = append(out, f)
+			continue
+		}
+		for _, a := range f.Args {
+			one := *f
+			one.Args = []ast.Expr{a}
+			out = append(out, &one)
+		}
+	}
+	return out
 }
 
 func (b *Binder) isRelationArg(f *ast.Func) bool {

@@ -198,10 +198,11 @@ func (b *Binder) rowOf(s *scope, e *ast.Star) scalar.Expr {
 }
 
 func (b *Binder) wholeRow(r *relItem, pos int) scalar.Expr {
-	row := &scalar.MakeRow{Node: scalar.Node{T: types.T(types.Record), Pos: pos}}
+	row := &scalar.MakeRow{Node: scalar.Node{T: types.T(types.Record), Pos: pos}, Names: []string{}}
 	for _, c := range r.cols {
 		if !c.hidden {
 			row.Elems = append(row.Elems, b.Meta.RefAt(c.id, pos))
+			row.Names = append(row.Names, c.name)
 		}
 	}
 	return row

@@ -193,6 +193,7 @@ type reader struct {
 var _ build.BatchLeaves = (*reader)(nil)
 
 func (r *reader) context(ctx context.Context) *exec.Context {
+	r.env.Ctx = ctx
 	return &exec.Context{
 		Ctx: ctx, Logger: r.s.b.Logger, RowError: func(err error) error { return err },
 		ChunkSize: r.t.inc.ChunkSize(), Env: r.env, Memory: r.t.inc.QueryMemory(),

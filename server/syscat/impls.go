@@ -87,15 +87,78 @@ func (t implTable) names() {
 
 // parseIdent takes a qualified name apart.
 func parseIdent(args []types.Datum) (types.Datum, error) {
-	parts, err := splitName(args[0].S)
-	if err != nil {
-		return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", args[0].S)
+	s := args[0].S
+	bad := func(detail string, a ...any) (types.Datum, error) {
+		err := sqlerr.Newf(sqlerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", s)
+		if detail != "" {
+			err = err.WithDetail(detail, a...)
+		}
+		return types.Null, err
 	}
-	ds := make([]types.Datum, len(parts))
-	for i, p := range parts {
-		ds[i] = types.DStr(p)
+	strict := len(args) < 2 || args[1].Bool()
+	var ds []types.Datum
+	rest := strings.TrimLeft(s, blanks)
+	afterDot := false
+	for {
+		end := identEnd(rest)
+		switch {
+		case end < 0:
+			return bad("String has unclosed double quotes.")
+		case strings.HasPrefix(rest, `""`) && end == 2:
+			return bad("Quoted identifier must not be empty.")
+		case end == 0 && afterDot:
+			return bad("No valid identifier after \".\".")
+		case end == 0 && strings.HasPrefix(rest, "."):
+			return bad("No valid identifier before \".\".")
+		case end == 0:
+			return bad("")
+		}
+		part := rest[:end]
+		if part[0] == '"' {
+			part = strings.ReplaceAll(part[1:len(part)-1], `""`, `"`)
+		} else {
+			part = strings.ToLower(part)
+		}
+		ds = append(ds, types.DStr(part))
+		rest = strings.TrimLeft(rest[end:], blanks)
+		if !strings.HasPrefix(rest, ".") {
+			break
+		}
+		rest = strings.TrimLeft(rest[1:], blanks)
+		afterDot = true
+	}
+	if rest != "" && strict {
+		return bad("")
 	}
 	return types.DStr(types.MakeArray(types.Text, ds)), nil
+}
+
+// blanks are what may stand around the parts of a name.
+const blanks = " \t\n\r\f"
+
+// identEnd is where the identifier at the beginning of s ends: 0 if there is none, -1 if its quotes do not end.
+func identEnd(s string) int {
+	if strings.HasPrefix(s, `"`) {
+		for i := 1; i < len(s); i++ {
+			if s[i] != '"' {
+				continue
+			}
+			if i+1 < len(s) && s[i+1] == '"' && i > 1 {
+				i++
+				continue
+			}
+			return i + 1
+		}
+		return -1
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80
+		if !letter && (i == 0 || c != '$' && (c < '0' || c > '9')) {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // session: settings, encodings, identity of the server and the session.

@@ -23,6 +23,7 @@ int2out 39; int2recv 2404; int2send 2405
 int4in 42; int4out 43; int4recv 2406
 int4send 2407; int8in 460; int8out 461
 int8recv 2408; int8send 2409; interval_in 1160
+json_in 321; json_out 322; json_recv 323; json_send 324; jsonpath_in 4001; jsonpath_recv 4002; jsonpath_out 4003; jsonpath_send 4004
 interval_out 1161; interval_recv 2478; interval_send 2479
 intervaltypmodin 2903; intervaltypmodout 2904; jsonb_in 3806
 jsonb_out 3804; jsonb_recv 3805; jsonb_send 3803

@@ -13,7 +13,7 @@ func ioNames(k types.Kind) (in, out, recv, send string) {
 	n := k.Name()
 	switch k {
 	case types.Date, types.Time, types.Timestamp, types.Timestamptz, types.Interval, types.Numeric, types.UUID,
-		types.Jsonb, types.Record, types.AnyArray, types.Void:
+		types.Jsonb, types.Json, types.Jsonpath, types.Record, types.AnyArray, types.Void:
 		n += "_"
 	case types.Any, types.AnyElement:
 		return n + "_in", n + "_out", "", ""

@@ -21,6 +21,9 @@ array_agg(anyelement) anyarray null nonarray
 array_agg(anyarray) anyarray null fail
 jsonb_agg(anyelement) jsonb stable null fail
 jsonb_object_agg(any,any) jsonb stable null fail
+json_agg(anyelement) json stable null fail
+json_rows_agg(json) json stable null fail  # json_agg of rows with names, not a function of Postgres
+json_object_agg(any,any) json stable null fail
 [int2 int4 int8 numeric] stddev(@) numeric null fail
 [int2 int4 int8 numeric] stddev_samp(@) numeric null fail
 [int2 int4 int8 numeric] stddev_pop(@) numeric null fail
@@ -91,6 +94,15 @@ jsonb_array_elements_text(from_json jsonb) (value text) fail
 jsonb_each(from_json jsonb) (key text, value jsonb) fail
 jsonb_each_text(from_json jsonb) (key text, value text) fail
 jsonb_object_keys(jsonb) text fail
+json_array_elements(from_json json) (value json) fail
+json_array_elements_text(from_json json) (value text) fail
+json_each(from_json json) (key text, value json) fail
+json_each_text(from_json json) (key text, value text) fail
+json_object_keys(json) text fail
+[json jsonb] @_to_record(@) record fail
+[json jsonb] @_to_recordset(@) record fail
+jsonb_path_query(target jsonb, path jsonpath, vars jsonb = {}, silent bool = false) jsonb fail
+jsonb_path_query_tz(target jsonb, path jsonpath, vars jsonb = {}, silent bool = false) jsonb stable fail
 regexp_matches(text,text) text[] fail
 regexp_matches(text,text,text) text[] fail
 regexp_split_to_table(text,text) text fail

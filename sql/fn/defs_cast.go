@@ -34,14 +34,15 @@ time: interval i
 timestamp: date a, time a, timestamptz i!s
 timestamptz: date as, time as, timestamp is
 interval: time a
-jsonb: bool e!, int2 e!, int4 e!, int8 e!, float4 e!, float8 e!, numeric e!
+json: jsonb a!
+jsonb: json a, bool e!, int2 e!, int4 e!, int8 e!, float4 e!, float8 e!, numeric e!
 `
 
 // ioKinds are the types with a cast to and from text through their text form.
 var ioKinds = []types.Kind{
 	types.Bool, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric,
 	types.Bytea, types.Date, types.Time, types.Timestamp, types.Timestamptz, types.Interval,
-	types.UUID, types.Jsonb, types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace,
+	types.UUID, types.Jsonb, types.Json, types.Jsonpath, types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace,
 }
 
 // stableText has the types whose text form depends on the session's time zone or on the day,

@@ -18,6 +18,14 @@ const jsonOps = `
 -(jsonb,int4) jsonb fail
 -(jsonb,text[]) jsonb fail
 #-(jsonb,text[]) jsonb fail
+->(json,text) json fail
+->(json,int4) json
+->>(json,text) text fail
+->>(json,int4) text fail
+#>(json,text[]) json fail
+#>>(json,text[]) text fail
+@?(jsonb,jsonpath) bool fail
+@@(jsonb,jsonpath) bool fail
 `
 
 // jsonFuncs: manual, section 9.16.
@@ -37,6 +45,29 @@ jsonb_insert(jsonb_in jsonb, path text[], replacement jsonb, insert_after bool =
 jsonb_pretty(jsonb) text
 jsonb_strip_nulls(jsonb) jsonb
 jsonb_typeof(jsonb) text
+jsonb_set_lax(jsonb_in jsonb, path text[], replacement jsonb, create_if_missing bool = true, null_value_treatment text = use_json_null) jsonb null fail
+to_json(anyelement) json stable fail
+array_to_json(anyarray) json stable fail
+array_to_json(anyarray,bool) json stable fail
+row_to_json(record) json stable fail
+row_to_json(record,bool) json stable fail
+json_build_array() json stable null
+json_build_array(variadic any) json stable null fail
+json_build_object() json stable null
+json_build_object(variadic any) json stable null fail
+json_object(text[]) json fail
+json_object(text[],text[]) json fail
+json_array_length(json) int4 fail
+json_extract_path(from_json json, variadic path_elems text[]) json fail
+json_extract_path_text(from_json json, variadic path_elems text[]) text fail
+json_strip_nulls(json) json fail
+json_typeof(json) text
+json_named_row(text[], bool, variadic any) json stable null fail  # a row with the names of its columns, not a function of Postgres
+jsonb_named_row(text[], variadic any) jsonb stable null fail
+[jsonb_path_exists jsonb_path_match] @(target jsonb, path jsonpath, vars jsonb = {}, silent bool = false) bool fail
+[jsonb_path_query_array jsonb_path_query_first] @(target jsonb, path jsonpath, vars jsonb = {}, silent bool = false) jsonb fail
+[jsonb_path_exists_tz jsonb_path_match_tz] @(target jsonb, path jsonpath, vars jsonb = {}, silent bool = false) bool stable fail
+[jsonb_path_query_array_tz jsonb_path_query_first_tz] @(target jsonb, path jsonpath, vars jsonb = {}, silent bool = false) jsonb stable fail
 `
 
 // arrayOps: manual, section 9.19.
@@ -66,6 +97,7 @@ array_positions(anyarray,anyelement) int4[] null compat fail
 array_remove(anyarray,anyelement) anyarray null compat fail
 array_replace(anyarray,anyelement,anyelement) anyarray null compat fail
 array_subscript(anyarray,int4) anyelement  # x[i], not a function of Postgres
+array_subscripts(anyarray,variadic int4[]) anyelement  # x[i][j]
 array_slice(anyarray,int4,int4) anyarray null  # x[lo:hi], NULL where a bound is left out
 array_to_string(anyarray,text) text stable
 array_to_string(anyarray,text,text) text stable null

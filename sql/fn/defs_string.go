@@ -36,6 +36,8 @@ btrim(bytea,bytea) bytea
 chr(int4) text fail
 concat(variadic any) text stable null
 concat_ws(text, variadic any) text stable null
+convert(bytea,name,name) bytea fail
+length(bytea,name) int4 fail
 convert_from(bytea,name) text fail
 convert_to(text,name) bytea fail
 decode(text,text) bytea fail

@@ -27,7 +27,7 @@ var matrixTypes = []types.Type{
 	types.T(types.Float4), types.T(types.Float8), types.T(types.Numeric), types.T(types.Text), types.T(types.Varchar),
 	types.T(types.Char), types.T(types.Name), types.T(types.Bytea), types.T(types.Date), types.T(types.Time),
 	types.T(types.Timestamp), types.T(types.Timestamptz), types.T(types.Interval), types.T(types.UUID),
-	types.T(types.Jsonb), types.T(types.Oid), types.T(types.Regclass),
+	types.T(types.Jsonb), types.T(types.Json), types.T(types.Oid), types.T(types.Regclass),
 	types.ArrayOf(types.Int4), types.ArrayOf(types.Text),
 }
 
@@ -133,7 +133,7 @@ func matrix(r resolver) string {
 		}
 		// What is a keyword in Postgres, or only Weir's.
 		if strings.HasPrefix(f.Name, "current_") || strings.HasPrefix(f.Name, "local") || f.Outs != nil ||
-			slices.Contains([]string{"user", "session_user", "array_subscript", "array_slice", "any_value", "min_by", "max_by", "arg_min", "arg_max", "approx_percentile", "approx_count_distinct"}, f.Name) || f.Kind == Aggregate && strings.HasSuffix(f.ID, aggregateForm) {
+			slices.Contains([]string{"user", "session_user", "array_subscript", "array_slice", "any_value", "array_subscripts", "json_rows_agg", "min_by", "max_by", "arg_min", "arg_max", "approx_percentile", "approx_count_distinct"}, f.Name) || f.Kind == Aggregate && strings.HasSuffix(f.ID, aggregateForm) {
 			continue
 		}
 		k := key{f.Kind, f.Name}

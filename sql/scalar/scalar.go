@@ -122,10 +122,12 @@ type (
 		Node
 		Elems []Expr
 	}
-	// MakeRow is ROW(...).
+	// MakeRow is ROW(...), or with Names the row of a relation.
 	MakeRow struct {
 		Node
 		Elems []Expr
+		// Names are those of the columns, for functions that make JSON of the row; nil for ROW(...).
+		Names []string
 	}
 )
 

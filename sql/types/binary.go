@@ -77,6 +77,20 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 		return DStr(string(b)), nil
 	case Bytea, UUID:
 		return DStr(string(b)), nil
+	case Json:
+		s := string(b)
+		if err := checkUTF8(s); err != nil {
+			return Null, err
+		}
+		return DStr(s), CheckJSON(s)
+	case Jsonpath:
+		if len(b) == 0 {
+			return Null, shortBinary()
+		}
+		if b[0] != 1 {
+			return Null, sqlerr.Newf(sqlerr.InternalError, "unsupported jsonpath version number: %d", b[0])
+		}
+		return parseText(t, string(b[1:]), nil)
 	case Jsonb:
 		if len(b) == 0 {
 			return Null, shortBinary()
@@ -170,7 +184,7 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 			return append(dst, 0)
 		}
 		return append(dst, d.S[0])
-	case Jsonb:
+	case Jsonb, Jsonpath:
 		return append(append(dst, 1), d.S...)
 	case Array:
 		return appendArrayBinary(dst, d.S)

@@ -55,6 +55,8 @@ type jsonParser struct {
 	// esc says that the current string token has an escape or a byte that needs one.
 	esc bool
 	out []byte
+	// raw: for the json type, which keeps its text: only the syntax is checked.
+	raw bool
 }
 
 // member is where a member of an object lies in the output.
@@ -184,6 +186,9 @@ func (p *jsonParser) lexString() error {
 
 // checkEscapes reports the first wrong escape of the current string token.
 func (p *jsonParser) checkEscapes() error {
+	if p.raw {
+		return checkEscapeForms(p.s[p.start+1 : p.pos])
+	}
 	_, err := unescapeJSON(nil, p.s[p.start+1:p.pos])
 	return err
 }
@@ -291,13 +296,15 @@ func AppendJSONString(dst []byte, s string) []byte {
 
 // str appends the current string token and moves on.
 func (p *jsonParser) str() error {
-	if p.esc {
+	switch {
+	case p.raw:
+	case p.esc:
 		raw, err := unescapeJSON(nil, p.s[p.start+1:p.pos-1])
 		if err != nil {
 			return err
 		}
 		p.out = AppendJSONString(p.out, string(raw))
-	} else {
+	default:
 		p.out = append(p.out, p.s[p.start:p.pos]...)
 	}
 	return p.next()
@@ -332,6 +339,9 @@ func (p *jsonParser) value(depth int) error {
 // number appends a number as numeric prints it; plain ones are that already.
 func (p *jsonParser) number() error {
 	text := p.s[p.start:p.pos]
+	if p.raw {
+		return nil
+	}
 	if !strings.ContainsAny(text, "eE") && text[0] != '-' && len(text) < 1000 {
 		p.out = append(p.out, text...)
 		return nil
@@ -426,7 +436,7 @@ func (p *jsonParser) object(depth int) error {
 			return err
 		}
 	}
-	if !ordered {
+	if !ordered && !p.raw {
 		p.out = orderMembers(p.out, begin, members)
 	}
 	p.out = append(p.out, '}')

@@ -33,6 +33,9 @@ func appendJSONDatum(dst []byte, t Type, d Datum, env *Env) ([]byte, error) {
 		return num.AppendText(dst), nil
 	case Jsonb:
 		return append(dst, d.S...), nil
+	case Json:
+		s, err := ParseJSON(d.S)
+		return append(dst, s...), err
 	case Timestamp, Timestamptz:
 		text := Format(t, d, env)
 		if !IsInfinite(d.I) {
@@ -96,7 +99,7 @@ func JSONKey(t Type, d Datum, env *Env) (string, error) {
 	switch {
 	case !d.Valid:
 		return "", sqlerr.Newf(sqlerr.InvalidParameterValue, "field name must not be null")
-	case t.Kind == Array || t.Kind == Record || t.Kind == Jsonb:
+	case t.Kind == Array || t.Kind == Record || t.Kind == Jsonb || t.Kind == Json:
 		return "", sqlerr.Newf(sqlerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
 	case t.Kind == Bool:
 		if d.Bool() {

@@ -51,6 +51,8 @@ var kinds = [...]kindInfo{
 	Any:          {"any", `"any"`, 2276, 0, 4, 'P', false, 'i'},
 	AnyElement:   {"anyelement", "anyelement", 2283, 0, 4, 'P', false, 'i'},
 	AnyArray:     {"anyarray", "anyarray", 2277, 0, -1, 'P', false, 'd'},
+	Json:         {"json", "json", 114, 199, -1, 'U', false, 'i'},
+	Jsonpath:     {"jsonpath", "jsonpath", 4072, 4073, -1, 'U', false, 'i'},
 }
 
 // kindNames has every spelling that KindByName accepts, in lower case.
@@ -68,7 +70,7 @@ var kindNames = map[string]Kind{
 	"time": Time, "time without time zone": Time,
 	"timestamp": Timestamp, "timestamp without time zone": Timestamp,
 	"timestamptz": Timestamptz, "timestamp with time zone": Timestamptz,
-	"interval": Interval, "uuid": UUID, "jsonb": Jsonb,
+	"interval": Interval, "uuid": UUID, "jsonb": Jsonb, "json": Json, "jsonpath": Jsonpath,
 	"oid": Oid, "name": Name, `"char"`: QChar,
 	"regclass": Regclass, "regtype": Regtype, "regproc": Regproc, "regnamespace": Regnamespace,
 	"record": Record, "void": Void, `"any"`: Any, "any": Any,
@@ -92,7 +94,7 @@ func init() {
 }
 
 // NumKinds is the number of kinds; every Kind is below it.
-const NumKinds = int(AnyArray) + 1
+const NumKinds = int(Jsonpath) + 1
 
 // KindByName gives the kind of a type name as Postgres spells it, in any case: catalog names
 // ("int4", "bpchar"), SQL names ("double precision") and their variants, without modifiers and

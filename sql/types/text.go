@@ -128,6 +128,17 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 			return Null, err
 		}
 		return DStr(u), nil
+	case Json:
+		if err := checkUTF8(s); err != nil {
+			return Null, err
+		}
+		return DStr(s), CheckJSON(s)
+	case Jsonpath:
+		p, err := ParseJSONPath(s)
+		if err != nil {
+			return Null, err
+		}
+		return DStr(p.String()), nil
 	case Jsonb:
 		j, err := ParseJSON(s)
 		if err != nil {
@@ -203,7 +214,7 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 // Format gives the text form of a value that is not NULL.
 func Format(t Type, d Datum, env *Env) string {
 	switch t.Kind {
-	case Text, Varchar, Char, Name, Jsonb, Unknown:
+	case Text, Varchar, Char, Name, Jsonb, Json, Jsonpath, Unknown:
 		return d.S
 	}
 	var buf [64]byte

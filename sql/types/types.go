@@ -44,6 +44,8 @@ const (
 	Any // pseudo type in signatures: any argument
 	AnyElement
 	AnyArray
+	Json     // the text that came in
+	Jsonpath // the text of a path, as it is printed
 )
 
 // Type is a SQL type. It is comparable; two equal Types are the same type with the same modifier.
@@ -78,7 +80,7 @@ const (
 	// PhysFloat is one float64 a value: float8, and float4 already rounded to float32.
 	PhysFloat
 	// PhysStr is one immutable Go string a value: text, varchar, char (trailing blanks kept),
-	// name, "char", bytea (raw), uuid (16 raw bytes), jsonb (canonical text, see jsonb.go),
+	// name, "char", bytea (raw), uuid (16 raw bytes), jsonb (canonical text, see jsonb.go), json,
 	// arrays and records (encoded).
 	PhysStr
 	// PhysDec is one Decimal a value: numeric.
