@@ -2,6 +2,7 @@ package syscat
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/fn"
@@ -66,7 +67,7 @@ func weirRelations() []relation {
 			id oid, schema name, name name, kind text, connector text, format text, encode text, splits int4,
 			append_only bool, state text, problem text, options text[]`, rows: sourceRows},
 		{schema: pgCatalog, name: "weir_sinks", view: true, cols: `
-			id oid, schema name, name name, connector text, format text, encode text, options text[], query text`, rows: sinkRows},
+			id oid, schema name, name name, connector text, format text, encode text, options text[], guarantee text!, query text`, rows: sinkRows},
 		{schema: pgCatalog, name: "weir_dependencies", view: true, cols: `
 			id oid, schema name, name name, depends_on oid, depends_on_schema name, depends_on_name name`, rows: dependencyRows},
 		{schema: pgCatalog, name: "weir_settings", view: true, cols: `
@@ -145,12 +146,22 @@ func sourceRows(c *content) {
 }
 
 func sinkRows(c *content) {
-	c.columns("id", "schema", "name", "connector", "format", "encode", "options", "query")
+	c.columns("id", "schema", "name", "connector", "format", "encode", "options", "guarantee", "query")
 	for _, r := range c.cat.Sorted() {
 		if r.Kind == catalog.Sink {
-			c.add(r.ID, r.Schema, r.Name, connectorOf(r), orNull(r.Format), orNull(r.Encode), optionList(r), orNull(r.Query))
+			c.add(r.ID, r.Schema, r.Name, connectorOf(r), orNull(r.Format), orNull(r.Encode), optionList(r), guarantee(r), orNull(r.Query))
 		}
 	}
+}
+
+// guarantee says how often a sink delivers a row when something fails: once, if it has transactions.
+func guarantee(r *catalog.Relation) string {
+	for name := range r.StateTables {
+		if strings.HasSuffix(name, "/transactions") {
+			return "exactly once"
+		}
+	}
+	return "at least once"
 }
 
 func dependencyRows(c *content) {

@@ -174,6 +174,7 @@ func TestDropOfSink(t *testing.T) {
 				a.must(fmt.Sprintf("INSERT INTO t VALUES (%d)", k))
 			}
 		}
+		a.want("SELECT guarantee FROM weir_sinks", "exactly once")
 		a.must("DROP SINK s")
 		names, err := os.ReadDir(dir)
 		if err != nil || len(names) != 1 || names[0].Name() != "out" {
