@@ -15,22 +15,42 @@ import (
 	"github.com/weirdb/weir/sql/types"
 )
 
-// PlanStream plans the query of a materialized view or sink of the catalog, as it was planned when the
-// object was created.
-func (i *Incarnation) PlanStream(cat *catalog.Catalog, r *catalog.Relation) (*plan.Stream, error) {
+// bindStored binds the query of a relation of the catalog. Nothing of that may depend on a session: recovery must find the
+// same plan. now is the time of what depends on it.
+func (i *Incarnation) bindStored(cat *catalog.Catalog, r *catalog.Relation, now time.Time) (*planner.Planner, *planner.Bound, error) {
 	q, err := parse.ParseQuery(r.Query)
 	if err != nil {
-		return nil, fmt.Errorf("query of %s: %w", r.Name, err)
+		return nil, nil, fmt.Errorf("query of %s: %w", r.Name, err)
 	}
 	p := planner.New(planner.Config{
 		Catalog: i.e.cfg.Catalog(cat), SearchPath: r.SearchPath, Registry: i.e.cfg.Registry,
 		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: &types.Env{},
-		// Nothing here may depend on a session: recovery must find the same plan.
-		Eval: func(e scalar.Expr) (types.Datum, error) { return expr.FoldConst(e, &exec.Env{Location: time.UTC}) },
+		Eval: func(e scalar.Expr) (types.Datum, error) {
+			return expr.FoldConst(e, &exec.Env{Location: time.UTC, Now: now})
+		},
 	})
 	b, err := p.Bind(q, nil)
 	if err != nil {
-		return nil, fmt.Errorf("query of %s: %w", r.Name, err)
+		return nil, nil, fmt.Errorf("query of %s: %w", r.Name, err)
+	}
+	return p, b, nil
+}
+
+// PlanBatch plans the query of a materialized view to be run once, at a time.
+func (i *Incarnation) PlanBatch(cat *catalog.Catalog, r *catalog.Relation, now time.Time) (*plan.Batch, error) {
+	p, b, err := i.bindStored(cat, r, now)
+	if err != nil {
+		return nil, err
+	}
+	return p.Batch(b)
+}
+
+// PlanStream plans the query of a materialized view or sink of the catalog, as it was planned when the
+// object was created.
+func (i *Incarnation) PlanStream(cat *catalog.Catalog, r *catalog.Relation) (*plan.Stream, error) {
+	p, b, err := i.bindStored(cat, r, time.Time{})
+	if err != nil {
+		return nil, err
 	}
 	o := planner.StreamOptions{Parallelism: max(1, r.Parallelism), Sink: r.Kind == catalog.Sink, OnClose: r.OnClose}
 	// What counts and forgets does not care; to all others the changes of a row must come in order.

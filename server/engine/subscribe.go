@@ -354,7 +354,7 @@ func (s *Subscription) CatchUp(ctx context.Context) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	return s.i.Explain(s.i.RT.Wait(ctx, s.i.RT.Written()))
+	return s.i.Explain(s.i.RT.WaitFresh(ctx))
 }
 
 // explain makes an error of the dataflow one for users.

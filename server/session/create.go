@@ -540,7 +540,11 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 		return "", err
 	}
 	d.notices(stream)
-	return tag, d.t.inc.AddQuery(ctx, rel, stream)
+	if err := d.t.inc.AddQuery(ctx, rel, stream); err != nil {
+		return "", err
+	}
+	d.s.b.hub.created(d.s.b, rel)
+	return tag, nil
 }
 
 // planView plans a materialized view and completes its relation.

@@ -42,6 +42,7 @@ type Backend struct {
 	RecoveryGrace time.Duration
 
 	logins logins
+	hub    hub
 }
 
 // Database is the name of the one database.
@@ -111,6 +112,9 @@ type tx struct {
 	snap    *storage.Snapshot
 	// open are the cursors that were opened in it; not all of them are open still.
 	open []opened
+	// listens and notes are what LISTEN, UNLISTEN and NOTIFY said, for the commit.
+	listens []listening
+	notes   []note
 	// saves are the savepoints, and vars the settings to go back to.
 	saves []savepoint
 	vars  map[string]string
@@ -122,8 +126,8 @@ type savepoint struct {
 	name string
 	at   table.Savepoint
 	vars map[string]string
-	// open is how many cursors were opened before.
-	open int
+	// open is how many cursors were opened before; listens and notes are how many there were.
+	open, listens, notes int
 }
 
 func (s *session) Params() []pgwire.ParameterStatus {
@@ -186,6 +190,7 @@ func (s *session) Abort() {
 
 func (s *session) Close() {
 	s.b.logins.leave(s.login)
+	defer s.b.hub.close(s)
 	if s.tx != nil {
 		s.rollback()
 	}
@@ -270,8 +275,10 @@ func (s *session) commit(ctx context.Context) error {
 	if err != nil {
 		s.vars.restore(t.vars)
 		s.closeCursors(t, 0)
+		return err
 	}
-	return err
+	s.notifications(t)
+	return nil
 }
 
 // persist makes the cursors WITH HOLD independent of the transaction.
@@ -438,7 +445,9 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			}
 			return st
 		},
-		Cursors: s.cursors,
+		Cursors:           s.cursors,
+		Notify:            func(channel, payload string) error { return s.notify(t, channel, payload) },
+		ListeningChannels: s.listeningChannels,
 		Subscriptions: func() []syscat.Subscription {
 			var out []syscat.Subscription
 			for _, x := range t.inc.Subscriptions() {

@@ -383,6 +383,10 @@ func (s *session) dispatch(ctx context.Context, t *tx, e *execution) (pgwire.Res
 		return s.dml(ctx, t, e)
 	case *ast.Copy:
 		return s.copy(ctx, t, e, st)
+	case *ast.Listen, *ast.Unlisten, *ast.Notify:
+		return s.listen(t, st)
+	case *ast.Verify:
+		return s.verify(ctx, t, e, st)
 	case *ast.Subscribe:
 		return s.subscribe(ctx, t, e, st)
 	case *ast.DeclareCursor:

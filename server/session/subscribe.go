@@ -171,7 +171,7 @@ func (s *session) openFeed(ctx context.Context, t *tx, text string, st *ast.Subs
 		return nil, err
 	}
 	if s.vars.get("read_freshness") == "strict" {
-		if err := t.inc.RT.Wait(ctx, t.inc.RT.Written()); err != nil {
+		if err := t.inc.RT.WaitFresh(ctx); err != nil {
 			return nil, t.inc.Explain(err)
 		}
 	}

@@ -110,7 +110,7 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 	}
 	t := s.tx
 	if st.Kind == ast.TxSavepoint {
-		t.saves = append(t.saves, savepoint{st.Name, t.writes.Save(), s.vars.snapshot(), len(t.open)})
+		t.saves = append(t.saves, savepoint{st.Name, t.writes.Save(), s.vars.snapshot(), len(t.open), len(t.listens), len(t.notes)})
 		return pgwire.Result{Tag: tag}, nil
 	}
 	at := -1
@@ -128,6 +128,7 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 	}
 	t.writes.Restore(t.saves[at].at)
 	s.closeCursors(t, t.saves[at].open)
+	t.listens, t.notes = t.listens[:t.saves[at].listens], t.notes[:t.saves[at].notes]
 	s.vars.restore(t.saves[at].vars)
 	t.saves = t.saves[:at+1]
 	t.failed = false
@@ -194,7 +195,15 @@ func (s *session) utilityColumns(ctx context.Context, text string, st ast.Statem
 		}
 		return f.columns, nil
 	case *ast.Verify:
-		return nil, nil
+		t, err := s.begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		v, err := s.verification(t, st)
+		if err != nil {
+			return nil, err
+		}
+		return v.columns, nil
 	case *ast.Fetch:
 		if c, ok := s.client.Portal(st.Name); ok && !st.Move {
 			return c.Columns(), nil
@@ -518,6 +527,7 @@ func (s *session) discard(t *tx, st *ast.Discard) (pgwire.Result, error) {
 		if err := s.setUser(t.inc.Catalog(), settingAuth, nil); err != nil {
 			return pgwire.Result{}, err
 		}
+		t.listens = append(t.listens, listening{})
 	}
 	return pgwire.Result{Tag: "DISCARD " + what}, nil
 }

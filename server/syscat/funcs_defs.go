@@ -89,6 +89,8 @@ current_setting(text) text stable fail
 current_setting(text,bool) text stable fail
 set_config(text,text,bool) text volatile fail null
 weir_advance_clock(interval) timestamptz volatile fail
+pg_notify(text,text) void volatile fail null
+pg_notification_queue_usage() float8 volatile
 pg_backend_pid() int4 stable
 pg_is_in_recovery() bool stable
 pg_is_in_backup() bool stable
@@ -135,6 +137,7 @@ pg_partition_tree(regclass) (relid regclass, parentrelid regclass, isleaf bool, 
 pg_options_to_table(text[]) (option_name text, option_value text) stable
 pg_get_keywords() (word text, catcode char, barelabel bool, catdesc text, baredesc text) stable
 pg_available_extensions() (name name, default_version text, comment text) stable
+pg_listening_channels() text stable
 pg_show_all_settings() (name text, setting text) stable
 _pg_expandarray(int2[]) (x int2, n int4)
 aclexplode(text[]) (grantor oid, grantee oid, privilege_type text, is_grantable bool) stable

@@ -182,6 +182,20 @@ func (t implTable) session() {
 		v, err := c.AdvanceClock(c.args[0].Span)
 		return types.DInt(v), err
 	}, "weir_advance_clock(interval)")
+	t.set(func(c *call) (types.Datum, error) {
+		if c.Notify == nil {
+			return types.Null, sqlerr.Newf(sqlerr.FeatureNotSupported, "pg_notify is not supported here")
+		}
+		var channel, payload string // NULL is as empty
+		if c.args[0].Valid {
+			channel = c.text(0)
+		}
+		if c.args[1].Valid {
+			payload = c.text(1)
+		}
+		return types.DStr(""), c.Notify(channel, payload)
+	}, "pg_notify(text,text)")
+	t.always(types.DFloat(0), "pg_notification_queue_usage()")
 	t.set(func(c *call) (types.Datum, error) { return types.DInt(int64(c.PID)), nil }, "pg_backend_pid()")
 	t.always(types.DBool(false), "pg_is_in_recovery()", "pg_is_in_backup()")
 	t.set(func(c *call) (types.Datum, error) {

@@ -21,6 +21,12 @@ var tableImpls = sync.OnceValue(func() map[string]tableImpl {
 		"pg_options_to_table(text[])":      optionsToTable,
 		"pg_get_keywords()":                keywordTable,
 		"_pg_expandarray(int2[])":          expandArray,
+		"pg_listening_channels()": func(c *call) ([][]types.Datum, error) {
+			if c.ListeningChannels == nil {
+				return nil, nil
+			}
+			return c.ListeningChannels(), nil
+		},
 		"pg_show_all_settings()": func(c *call) ([][]types.Datum, error) {
 			var out [][]types.Datum
 			if c.AllSettings != nil {

@@ -55,6 +55,9 @@ type Env struct {
 	Checkpoints func() []Checkpoint
 	// Cursors are those of the session; nil: none.
 	Cursors func() []Cursor
+	// Notify is pg_notify, and ListeningChannels pg_listening_channels; nil refuses it, and has none.
+	Notify            func(channel, payload string) error
+	ListeningChannels func() [][]types.Datum
 	// Subscriptions are those of all sessions; nil: none.
 	Subscriptions func() []Subscription
 

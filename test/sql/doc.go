@@ -30,6 +30,10 @@
 //
 // computes one expression a line, and prints its value and type.
 //
+//	notifications [session=name] [await=n]
+//
+// prints the notifications that a session has got: those that are there, and at least n.
+//
 //	wire
 //
 // runs each statement by the extended protocol, and prints the types, binary values and texts of its results.

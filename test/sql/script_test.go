@@ -90,7 +90,34 @@ func TestFiles(t *testing.T) {
 					}
 				}
 				datadriven.RunTest(t, f, r.run)
+				verifyViews(t, w)
 			})
+		}
+	}
+}
+
+// verifyViews checks that every materialized view is what its query gives.
+func verifyViews(t *testing.T, w *weir) {
+	t.Helper()
+	if t.Failed() {
+		return
+	}
+	c := connect(t, w.url(), nil)
+	defer closeConn(c)
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	views, err := c.PgConn().Exec(ctx, "SELECT oid::regclass, pg_get_viewdef(oid) FROM pg_class WHERE relkind = 'm'").ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range views[0].Rows {
+		res, err := c.PgConn().Exec(ctx, "VERIFY MATERIALIZED VIEW "+string(v[0])).ReadAll()
+		if err != nil {
+			t.Errorf("view %s: %v", v[0], err)
+			continue
+		}
+		for _, row := range res[0].Rows {
+			t.Errorf("view %s: %s\n%s", v[0], strings.Join(texts(row), "|"), v[1])
 		}
 	}
 }
@@ -192,6 +219,12 @@ func (r *runner) run(t *testing.T, d *datadriven.TestData) string {
 				b.WriteString(r.expr(line))
 			}
 		}
+	case "notifications":
+		n := 0
+		if d.HasArg("await") {
+			d.ScanArgs(t, "await", &n)
+		}
+		return r.notifications(session, n, d.HasArg("weir"))
 	case "wire":
 		for _, s := range statements(d.Input) {
 			b.WriteString(r.wire(s.text))
@@ -328,6 +361,39 @@ func (r *runner) exec(session string, s statement, sorted bool) (out, tag string
 		b.WriteString(ct.String() + "\n")
 	}
 	return b.String(), ct.String()
+}
+
+// notifications prints those that a session has got, at least n.
+func (r *runner) notifications(session string, n int, epochs bool) string {
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	c := r.conn(session)
+	if _, err := c.PgConn().Exec(ctx, "SELECT 1").ReadAll(); err != nil {
+		return errorText(err)
+	}
+	var b strings.Builder
+	for {
+		got, done := context.WithCancel(ctx)
+		if n <= 0 {
+			done() // only what is here already
+		}
+		m, err := c.WaitForNotification(got)
+		done()
+		switch {
+		case err != nil && n > 0:
+			return b.String() + errorText(err)
+		case err != nil:
+			if b.Len() == 0 {
+				return "none\n"
+			}
+			return b.String()
+		}
+		n--
+		if epochs && m.PID == 0 && m.Payload != "" {
+			m.Payload = "e"
+		}
+		b.WriteString(m.Channel + "|" + m.Payload + "\n")
+	}
 }
 
 func writeResult(b *strings.Builder, rr *pgconn.ResultReader, sorted, view bool) pgconn.CommandTag {
