@@ -24,7 +24,7 @@ func TestComparison(t *testing.T) {
 		{"two missing", nil, [][]types.Datum{row(1, 2), row(1, 2)}, []string{"-2 1 2"}},
 		{"another value", [][]types.Datum{row(1, 2)}, [][]types.Datum{row(1, 3)}, []string{"1 1 2", "-1 1 3"}},
 		{"rounding", [][]types.Datum{row(1, 0.1+0.2), row(2, 1e20)}, [][]types.Datum{row(1, 0.3), row(2, 1e20+1e5)}, nil},
-		{"rounding, but another key", [][]types.Datum{row(1, 0.1+0.2)}, [][]types.Datum{row(2, 0.3)}, []string{"1 1 0.30000000000000004", "-1 2 0.3"}},
+		{"rounding, but another key", [][]types.Datum{row(1, 0.1+0.2)}, [][]types.Datum{row(2, 0.3)}, []string{"1 1 0.3", "-1 2 0.3"}},
 		{"NULL is no number", [][]types.Datum{null}, [][]types.Datum{row(9, 0)}, []string{"-1 9 0", "1 9 NULL"}},
 		{"zeros", [][]types.Datum{row(1, 0)}, [][]types.Datum{row(1, math.Copysign(0, -1))}, nil},
 	} {
