@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/checkpoint/failover"
@@ -175,12 +176,27 @@ func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) (err erro
 // AddQuery creates a materialized view or a sink from its plan, and returns when it holds everything
 // that its inputs hold. When ctx ends before, or there is an error, nothing of it stays; if the
 // incarnation ends, it is either complete or not there.
-func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, stream *plan.Stream) error {
+//
+// watch, if it is not nil, is called now and then, from the second second on.
+func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, stream *plan.Stream, watch func(Fill)) error {
+	return i.addQuery(ctx, rel, stream, addOptions{watch: watch})
+}
+
+func (i *Incarnation) addQuery(ctx context.Context, rel *catalog.Relation, stream *plan.Stream, o addOptions) error {
 	ids := i.newStateIDs(rel)
 	sourceIDs := map[catalog.ID]*stateIDs{}
 	var jobs []*flow.Job
 	if err := i.awaitJobs(ctx, stream.Relations); err != nil {
 		return err
+	}
+	unlock := func() {}
+	if o.background {
+		u, err := i.LockDDL(ctx, false)
+		if err != nil {
+			return err
+		}
+		unlock = sync.OnceFunc(u)
+		defer func() { unlock() }()
 	}
 	made := []catalog.ID{rel.ID}
 	for _, r := range stream.Relations {
@@ -200,10 +216,12 @@ func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, strea
 		made = append(made, r.ID)
 	}
 	prog := newProgress()
-	job, err := i.buildStream(rel, stream, ids, leaves{prog: prog})
+	reads := map[catalog.ID]int{}
+	job, err := i.buildStream(rel, stream, ids, leaves{prog: prog, reads: reads})
 	if err != nil {
 		return err
 	}
+	prog.total = i.estimate(stream, reads)
 	prog.all()
 	jobs = append(jobs, job)
 	c, end := i.create(made...)
@@ -213,7 +231,36 @@ func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, strea
 	if err != nil {
 		return i.explainJob(rel, c, err)
 	}
-	if err = i.awaitFilled(ctx, c, prog, e); err == nil {
+	putSources := func(c *catalog.Catalog) {
+		for id, sids := range sourceIDs {
+			s := *c.Relations[id]
+			s.StateTables = sids.all()
+			c.Put(&s)
+		}
+	}
+	if o.background {
+		// Others may read these sources from now on, whatever becomes of this view.
+		if len(sourceIDs) > 0 {
+			if err = i.RT.Wait(i.Ctx, e); err == nil {
+				err = i.commit(flow.Save{}, c, sourceJobs(sourceIDs), putSources)
+			}
+			if err == nil {
+				sourceIDs = nil
+			}
+		}
+		unlock()
+	}
+	if err == nil {
+		err = i.awaitFilledWatched(ctx, c, prog, e, o.watch)
+	}
+	if err == nil && o.background {
+		var u func()
+		// A region that restarts may wait for this very creation.
+		if u, err = i.LockDDL(ctx, true); err == nil {
+			unlock = sync.OnceFunc(u)
+		}
+	}
+	if err == nil {
 		r := *rel
 		r.StateTables = ids.all()
 		needs := make([]flow.JobID, len(made))
@@ -222,17 +269,22 @@ func (i *Incarnation) AddQuery(ctx context.Context, rel *catalog.Relation, strea
 		}
 		err = i.commit(flow.Save{}, c, needs, func(c *catalog.Catalog) {
 			c.Put(&r)
-			for id, sids := range sourceIDs {
-				s := *c.Relations[id]
-				s.StateTables = sids.all()
-				c.Put(&s)
-			}
+			c.SetPending(r.ID, nil)
+			putSources(c)
 		})
 	}
 	if err != nil {
 		return errors.Join(i.explainJob(rel, c, err), i.withdraw(rel, ids, sourceIDs))
 	}
 	return nil
+}
+
+func sourceJobs(ids map[catalog.ID]*stateIDs) []flow.JobID {
+	var out []flow.JobID
+	for id := range ids {
+		out = append(out, flow.JobID(id))
+	}
+	return out
 }
 
 // staleBy is markStale for sources that are about to be read again: a view that was stalled while nobody

@@ -174,6 +174,7 @@ func (e *Engine) publish(inc *Incarnation) bool {
 	inc.published.Store(true)
 	e.wakeLocked()
 	e.wg.Go(func() { e.watch(inc) })
+	inc.fillPending()
 	return true
 }
 

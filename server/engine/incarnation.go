@@ -54,6 +54,8 @@ type Incarnation struct {
 	dropping map[catalog.ID]bool
 	// subs are the subscriptions of all sessions.
 	subs map[*Subscription]bool
+	// background are the views that are created in the background, and those for which that has failed.
+	background map[catalog.ID]*background
 	// failed is why the incarnation ended; its Err is nil as long as no job has failed.
 	failed flow.Failure
 	// stale has the views and sinks that were given up while their inputs went on, and why.
@@ -145,7 +147,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	}
 	i := &Incarnation{
 		e: e, Store: store, gone: make(chan struct{}), failure: make(chan flow.Failure, 1), nextID: cat.NextID,
-		locks: table.NewLocks(), dropping: map[catalog.ID]bool{}, subs: map[*Subscription]bool{},
+		locks: table.NewLocks(), dropping: map[catalog.ID]bool{}, subs: map[*Subscription]bool{}, background: map[catalog.ID]*background{},
 		stale: map[catalog.ID]string{}, creating: map[catalog.ID]*creation{}, started: time.Now(), began: map[catalog.ID]time.Time{}, moved: make(chan struct{}),
 		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]map[int]error{},
 	}
@@ -328,6 +330,11 @@ func (i *Incarnation) replay() error {
 
 // needed tells whether some job reads a source.
 func (i *Incarnation) needed(cat *catalog.Catalog, id catalog.ID) bool {
+	for _, p := range cat.Pending {
+		if slices.Contains(p.DependsOn, id) {
+			return true
+		}
+	}
 	for _, d := range cat.Dependents(id) {
 		if d.Kind == catalog.View {
 			if i.needed(cat, d.ID) {

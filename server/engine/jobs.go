@@ -214,9 +214,11 @@ func (i *Incarnation) connectorTableJob(t *table.Table, ids *stateIDs) (*flow.Jo
 
 // progress follows the backfill of new jobs, or how jobs that were started again catch up.
 type progress struct {
-	mu    sync.Mutex
-	left  int
-	rows  int64
+	mu   sync.Mutex
+	left int
+	rows int64
+	// total is how many rows there are about, 0 if that is not known.
+	total int64
 	epoch storage.Epoch
 	done  chan struct{} // closed when all leaves have caught up
 }
@@ -304,6 +306,8 @@ type leaves struct {
 	// together are the relations whose jobs begin with this one in the same state, so that it gets all
 	// that they send.
 	together map[catalog.ID]bool
+	// reads counts, if it is not nil, the actors that read each relation to be filled.
+	reads map[catalog.ID]int
 }
 
 // pace lets a backfill read on only when what it has read is worked off.
@@ -329,6 +333,9 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 	}
 	if l.prog == nil || l.together[rel.ID] {
 		return in, nil
+	}
+	if l.reads != nil {
+		l.reads[rel.ID] += parallel
 	}
 	wide := append([]int{}, cols...) // not nil, which would be all
 	at := make(map[int]int, len(wide))

@@ -524,8 +524,16 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	if err != nil {
 		return "", err
 	}
+	background := false
 	for _, o := range rest {
-		return "", sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "the option %q of a materialized view is not supported yet", o.Name)
+		switch o.Name {
+		case "background":
+			if background, err = boolOption(o); err != nil {
+				return "", err
+			}
+		default:
+			return "", sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "the option %q of a materialized view is not supported yet", o.Name)
+		}
 	}
 	b, err := d.bindQuery(st.Query)
 	if err != nil {
@@ -540,7 +548,10 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 		return "", err
 	}
 	d.notices(stream)
-	if err := d.t.inc.AddQuery(ctx, rel, stream); err != nil {
+	if background {
+		return tag, d.t.inc.AddInBackground(rel)
+	}
+	if err := d.t.inc.AddQuery(ctx, rel, stream, d.watch); err != nil {
 		return "", err
 	}
 	d.s.b.hub.created(d.s.b, rel)
@@ -637,7 +648,7 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	if _, err := d.t.inc.NewSink(cfg); err != nil {
 		return err
 	}
-	return d.t.inc.AddQuery(ctx, rel, stream)
+	return d.t.inc.AddQuery(ctx, rel, stream, d.watch)
 }
 
 // evalConst computes an expression without columns.

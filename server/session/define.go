@@ -112,7 +112,11 @@ func (d *definer) target(n ast.Name, ifNotExists bool) (schema, name string, exi
 		return "", "", false, err
 	}
 	if d.cat.Relation(schema, name) == nil {
-		return schema, name, false, nil
+		if d.cat.PendingRelation(schema, name) == nil {
+			return schema, name, false, nil
+		}
+		return "", "", false, sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists", name).
+			WithDetail("It is being created in the background.")
 	}
 	if ifNotExists {
 		d.s.notice(sqlerr.DuplicateTable, fmt.Sprintf("relation %q already exists, skipping", name))
@@ -393,6 +397,9 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 		return err
 	}
 	if err := d.owner(kindWord(r.Kind), r.Name, r.Owner); err != nil {
+		return err
+	}
+	if err := d.notPending("alter", map[catalog.ID]*catalog.Relation{r.ID: r}); err != nil {
 		return err
 	}
 	c := *r

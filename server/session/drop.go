@@ -22,7 +22,11 @@ func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "DROP %s is not supported yet", st.Kind)
 	}
 	named := map[catalog.ID]*catalog.Relation{}
-	for _, n := range st.Names {
+	names, err := d.dropPending(ctx, st)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
 		r, err := d.find(st.Kind, n, st.IfExists)
 		if err != nil {
 			return err
@@ -151,6 +155,9 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 		return nil
 	}
 	all, details := d.dependent(named)
+	if err := d.notPending("drop", all); err != nil {
+		return err
+	}
 	if len(details) > 0 && !cascade {
 		what := "desired object(s)"
 		for _, r := range named {

@@ -82,7 +82,7 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	for _, k := range stream.Key {
 		rel.Key = append(rel.Key, catalog.SortColumn{Col: k.Col, Desc: k.Desc, NullsFirst: k.NullsFirst})
 	}
-	return d.t.inc.AddQuery(ctx, rel, stream)
+	return d.t.inc.AddQuery(ctx, rel, stream, d.watch)
 }
 
 // indexable finds the relation that an index is to be made on.

@@ -446,6 +446,7 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			return st
 		},
 		Cursors:           s.cursors,
+		Fills:             func() []syscat.Fill { return fills(t.inc) },
 		Notify:            func(channel, payload string) error { return s.notify(t, channel, payload) },
 		ListeningChannels: s.listeningChannels,
 		Subscriptions: func() []syscat.Subscription {

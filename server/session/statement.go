@@ -178,7 +178,7 @@ func (p *prepared) plan(t *tx) error {
 	query := subject(p.ast)
 	b, err := pl.Bind(query, given)
 	if err != nil {
-		return err
+		return s.notYet(t, err)
 	}
 	cols := resultColumns(b)
 	if p.bound != nil && !slices.Equal(cols, p.columns) {

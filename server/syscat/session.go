@@ -23,6 +23,19 @@ type Subscription struct {
 	Epoch, Buffered int64
 }
 
+// Fill is a row of weir_progress.
+type Fill struct {
+	Rel *catalog.Relation
+	// State is filling or failed; then Error says why.
+	State, Error string
+	Since        time.Time
+	// Read of about Total rows; 0: not known. Percent and Left are negative if not known.
+	Read, Total int64
+	Percent     float64
+	Left        time.Duration
+	Background  bool
+}
+
 // sessionRelations show what the session has.
 func sessionRelations() []relation {
 	return []relation{
@@ -30,6 +43,9 @@ func sessionRelations() []relation {
 			name text, statement text, is_holdable bool, is_binary bool, is_scrollable bool, creation_time timestamptz`, rows: cursorRows},
 		{schema: pgCatalog, name: "weir_subscriptions", view: true, cols: `
 			id oid, pid int4, statement text, since timestamptz, epoch int8, buffered_bytes int8`, rows: subscriptionRows},
+		{schema: pgCatalog, name: "weir_progress", view: true, cols: `
+			id oid, schema name, name name, kind text, state text, background bool, since timestamptz, rows_read int8, rows_total int8,
+			percent float8, seconds_left float8, error text`, rows: progressRows},
 	}
 }
 
@@ -50,5 +66,25 @@ func subscriptionRows(c *content) {
 	c.columns("id", "pid", "statement", "since", "epoch", "buffered_bytes")
 	for _, s := range c.env.Subscriptions() {
 		c.add(s.ID, s.PID, s.Statement, timestamp(s.Began), s.Epoch, s.Buffered)
+	}
+}
+
+func progressRows(c *content) {
+	if c.env.Fills == nil {
+		return
+	}
+	c.columns("id", "schema", "name", "kind", "state", "background", "since", "rows_read", "rows_total", "percent", "seconds_left", "error")
+	for _, f := range c.env.Fills() {
+		var total, percent, left any
+		if f.Total > 0 {
+			total = f.Total
+		}
+		if f.Percent >= 0 {
+			percent = f.Percent
+		}
+		if f.Left >= 0 {
+			left = f.Left.Seconds()
+		}
+		c.add(f.Rel.ID, f.Rel.Schema, f.Rel.Name, kindWords(f.Rel.Kind), f.State, f.Background, timestamp(f.Since), f.Read, total, percent, left, orNull(f.Error))
 	}
 }

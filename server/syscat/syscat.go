@@ -53,6 +53,8 @@ type Env struct {
 	Jobs        func() map[catalog.ID]Job
 	Actors      func() []Actor
 	Checkpoints func() []Checkpoint
+	// Fills are the relations that are being filled; nil: none.
+	Fills func() []Fill
 	// Cursors are those of the session; nil: none.
 	Cursors func() []Cursor
 	// Notify is pg_notify, and ListeningChannels pg_listening_channels; nil refuses it, and has none.

@@ -220,7 +220,9 @@ type Catalog struct {
 	Schemas   map[string]Schema
 	Relations map[ID]*Relation
 	// Roles are the roles by name, the bootstrap role only if it was changed.
-	Roles   map[string]Role `json:",omitempty"`
+	Roles map[string]Role `json:",omitempty"`
+	// Pending are materialized views that are being created in the background. Nobody can read them yet; their names are taken.
+	Pending map[ID]*Relation `json:",omitempty"`
 	byName  map[[2]string]*Relation
 	indexes map[ID][]*Relation
 }
@@ -279,8 +281,31 @@ func (c *Catalog) Clone() *Catalog {
 		d.Relations[k] = v
 	}
 	d.Roles = maps.Clone(c.Roles)
+	d.Pending = maps.Clone(c.Pending)
 	d.Index()
 	return &d
+}
+
+// SetPending adds, replaces or, with nil, removes a pending relation.
+func (c *Catalog) SetPending(id ID, r *Relation) {
+	switch {
+	case r == nil:
+		delete(c.Pending, id)
+	case c.Pending == nil:
+		c.Pending = map[ID]*Relation{id: r}
+	default:
+		c.Pending[id] = r
+	}
+}
+
+// PendingRelation finds a pending relation, nil if there is none.
+func (c *Catalog) PendingRelation(schema, name string) *Relation {
+	for _, r := range c.Pending {
+		if r.Schema == schema && r.Name == name {
+			return r
+		}
+	}
+	return nil
 }
 
 // Put adds or replaces a relation.

@@ -32,6 +32,8 @@ type setup struct {
 	loopMemory int
 	// memory is the server's memory limit; 0: none.
 	memory int64
+	// at is called before an operator gets something, with its name.
+	at func(operator string)
 	// fault is called before an operator of a job gets something, and may panic; jobs are then never given up.
 	fault func()
 	// watch looks at what operators emit.
@@ -79,6 +81,9 @@ func (w *weir) open() {
 			if w.setup.fault != nil {
 				c.Fault = func(flow.JobID, flow.ActorID, string) { w.setup.fault() }
 				c.Failover.Attempts, c.Failover.FirstDelay, c.Failover.MaxDelay = -1, time.Millisecond, 2*time.Millisecond
+			}
+			if w.setup.at != nil {
+				c.Fault = func(_ flow.JobID, _ flow.ActorID, operator string) { w.setup.at(operator) }
 			}
 			c.Storage.CacheBytes = 4 << 20
 			c.Storage.MemTableBytes = 1 << 20
