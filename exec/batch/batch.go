@@ -5,6 +5,7 @@ package batch
 
 import (
 	"errors"
+	"time"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
@@ -32,6 +33,32 @@ type Node struct {
 	BuildLast bool
 	Leaf      Leaf
 	Loop      *Loop
+	// Stats, if it is not nil, is told what the node did.
+	Stats *Stats
+}
+
+// Stats is what a node did, in all of its runs.
+type Stats struct {
+	// Rows came out of it, and it was run Loops times.
+	Rows, Loops int64
+	// Time was spent in it and in everything below it.
+	Time time.Duration
+}
+
+// observe counts what goes to out until the function that it gives is called.
+func (s *Stats) observe(out *output) (*output, func()) {
+	start, above := time.Now(), time.Duration(0)
+	counted := &output{emit: func(c *vec.Chunk) error {
+		s.Rows += int64(c.Len())
+		t := time.Now()
+		err := out.emit(c)
+		above += time.Since(t)
+		return err
+	}}
+	return counted, func() {
+		s.Loops++
+		s.Time += time.Since(start) - above
+	}
 }
 
 // Filler is an operator that knows when it needs no more input: what feeds it is then stopped.
@@ -64,6 +91,11 @@ func (o *output) Watermark(exec.Watermark) error { return nil }
 func (o *output) Barrier(exec.Barrier) error     { return nil }
 
 func run(ctx *exec.Context, n *Node, out *output) error {
+	if n.Stats != nil {
+		counted, done := n.Stats.observe(out)
+		defer done()
+		out = counted
+	}
 	if n.Loop != nil {
 		return n.Loop.run(ctx, out.Chunk)
 	}

@@ -13,35 +13,43 @@ import (
 
 // Explain writes a batch plan as a tree.
 func (b *Batch) Explain() string {
-	var w explainer
+	return b.ExplainNoted(nil)
+}
+
+func (b *Batch) write(w *explainer) {
 	if b.Point != nil {
 		w.point(b.Point)
 	} else {
 		w.tree(b.Root, 0)
 	}
-	return w.String()
 }
 
 // Explain writes a stream plan: one tree, or one for each fragment if there are several.
-func (s *Stream) Explain() string {
-	w := explainer{stream: true}
+func (s *Stream) Explain() string { return s.ExplainNoted(nil) }
+
+// fragmentLine describes a fragment and where it sends its rows.
+func fragmentLine(f *Fragment) string {
+	var w strings.Builder
+	fmt.Fprintf(&w, "Fragment %d (parallelism %d)", f.ID, f.Parallel)
+	for _, x := range f.Sends {
+		fmt.Fprintf(&w, " -> fragment %d, %s", x.To, distText(x.Dist, f.Root.Properties()))
+		if x.Feedback {
+			w.WriteString(", feedback")
+		}
+	}
+	return w.String()
+}
+
+func (s *Stream) write(w *explainer) {
 	for i := len(s.Fragments) - 1; i >= 0; i-- {
 		f := s.Fragments[i]
 		if len(s.Fragments) > 1 {
-			fmt.Fprintf(&w.Builder, "Fragment %d (parallelism %d)", f.ID, f.Parallel)
-			for _, x := range f.Sends {
-				fmt.Fprintf(&w.Builder, " -> fragment %d, %s", x.To, distText(x.Dist, f.Root.Properties()))
-				if x.Feedback {
-					w.WriteString(", feedback")
-				}
-			}
-			w.WriteString("\n")
+			w.WriteString(fragmentLine(f) + "\n")
 			w.tree(f.Root, 1)
 			continue
 		}
 		w.tree(f.Root, 0)
 	}
-	return w.String()
 }
 
 // Explain writes what an INSERT, UPDATE or DELETE does.
@@ -77,6 +85,7 @@ func distText(d Dist, p *Props) string {
 type explainer struct {
 	strings.Builder
 	stream bool
+	notes  Notes
 }
 
 // line writes s at a depth; children are six columns further right than their parent, as in
@@ -175,7 +184,7 @@ func (w *explainer) tree(n Node, depth int) {
 		}
 		head += "  (watermark: " + names(cols, p) + ")"
 	}
-	w.line(depth, head)
+	w.line(depth, head+noteText(w.note(n)))
 	for _, d := range details {
 		w.line(depth+2, d)
 	}
@@ -186,7 +195,7 @@ func (w *explainer) tree(n Node, depth int) {
 
 func (w *explainer) child(n Node, depth int) {
 	var c explainer
-	c.stream = w.stream
+	c.stream, c.notes = w.stream, w.notes
 	c.tree(n, 0)
 	for i, l := range strings.Split(strings.TrimSuffix(c.String(), "\n"), "\n") {
 		if i == 0 {
@@ -198,7 +207,7 @@ func (w *explainer) child(n Node, depth int) {
 }
 
 func (w *explainer) point(p *Point) {
-	w.line(0, "Point Read on "+relName(p.Rel))
+	w.line(0, "Point Read on "+relName(p.Rel)+noteText(w.note(nil)))
 	row := relProps(p.Rel)
 	w.line(2, "Key: "+keyText(p.Rel, p.Key))
 	if p.Filter != nil {

@@ -17,19 +17,33 @@ type BatchLeaves interface {
 
 // Batch builds the tree of a batch plan without parameters.
 func Batch(n plan.Node, leaves BatchLeaves, env *exec.Env) (*batch.Node, error) {
-	return (&batchBuilder{leaves: leaves, env: env}).node(n)
+	return ObservedBatch(n, leaves, env, nil)
+}
+
+// ObservedBatch is Batch with a place where each node tells what it did; nil: none.
+func ObservedBatch(n plan.Node, leaves BatchLeaves, env *exec.Env, stats func(plan.Node) *batch.Stats) (*batch.Node, error) {
+	return (&batchBuilder{leaves: leaves, env: env, stats: stats}).node(n)
 }
 
 // batchBuilder builds trees; in the step of a recursive query it knows the working rows.
 type batchBuilder struct {
 	leaves  BatchLeaves
 	env     *exec.Env
+	stats   func(plan.Node) *batch.Stats
 	working map[int]batch.Leaf
 	// once, inside a step whose tree is built for each round, has the parts that are the same every time.
 	once map[plan.Node]*batch.Node
 }
 
 func (b *batchBuilder) node(n plan.Node) (*batch.Node, error) {
+	out, err := b.bare(n)
+	if err == nil && b.stats != nil {
+		out.Stats = b.stats(n)
+	}
+	return out, err
+}
+
+func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 	if b.once != nil && !b.works(n) {
 		k := b.once[n]
 		if k == nil {
@@ -86,7 +100,7 @@ func (b *batchBuilder) recursive(n *plan.Recursive) (*batch.Node, error) {
 	if !n.All {
 		l.Seen = func() batch.Set { return op.NewRowSet(ts) }
 	}
-	in := &batchBuilder{leaves: b.leaves, env: b.env, working: map[int]batch.Leaf{}}
+	in := &batchBuilder{leaves: b.leaves, env: b.env, stats: b.stats, working: map[int]batch.Leaf{}}
 	for id, w := range b.working {
 		in.working[id] = w
 	}

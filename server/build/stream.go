@@ -310,3 +310,24 @@ func Narrow(in *flow.Node, ts []types.Type, cols int) (*flow.Node, error) {
 	}
 	return &flow.Node{Op: p, Name: "narrow", In: []*flow.Node{in}}, nil
 }
+
+// StateNames gives the names under which the nodes of a plan keep their state: "fragment/operator". Leaves have none.
+func StateNames(p *plan.Stream) map[plan.Node]string {
+	out := map[plan.Node]string{}
+	for _, f := range p.Fragments {
+		fb := &fragmentBuilder{names: map[string]int{}}
+		var node func(n plan.Node)
+		node = func(n plan.Node) {
+			switch n.(type) {
+			case *plan.TableScan, *plan.SourceScan, *plan.Receive:
+				return
+			}
+			out[n] = fmt.Sprintf("%d/%s", f.ID, fb.name(n))
+			for _, in := range n.Inputs() {
+				node(in)
+			}
+		}
+		node(f.Root)
+	}
+	return out
+}

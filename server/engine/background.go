@@ -206,14 +206,7 @@ func (i *Incarnation) estimate(stream *plan.Stream, leafActors map[catalog.ID]in
 			}
 			total += rows * n
 		case catalog.Source:
-			ps, ok := i.RT.SourcePositions(flow.JobID(r.ID), snap.Epoch())
-			if !ok {
-				continue
-			}
-			rows := int64(0)
-			for _, p := range ps {
-				rows += p.Rows
-			}
+			rows, _ := i.SourceRows(r)
 			total += rows
 		}
 	}
@@ -281,4 +274,14 @@ func (i *Incarnation) PendingError(schema, name string) error {
 		}
 	}
 	return nil
+}
+
+// SourceRows is how many rows a running source has delivered; false if it does not run.
+func (i *Incarnation) SourceRows(r *catalog.Relation) (int64, bool) {
+	ps, ok := i.RT.SourcePositions(flow.JobID(r.ID), storage.Epoch(i.RT.Marks().Completed))
+	n := int64(0)
+	for _, p := range ps {
+		n += p.Rows
+	}
+	return n, ok
 }

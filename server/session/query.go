@@ -89,6 +89,13 @@ func bindParams(b *plan.Batch, params []types.Datum) (*plan.Batch, error) {
 
 // runBatch runs a batch plan without parameters on the statement's snapshot.
 func (s *session) runBatch(ctx context.Context, t *tx, b *plan.Batch, emit func(*vec.Chunk) error) error {
+	return s.runObserved(ctx, t, b, nil, emit)
+}
+
+// runObserved is runBatch, where the nodes of the plan tell what they did; nil: they do not.
+func (s *session) runObserved(
+	ctx context.Context, t *tx, b *plan.Batch, stats func(plan.Node) *batch.Stats, emit func(*vec.Chunk) error,
+) error {
 	if err := checkStalled(t, b.Relations); err != nil {
 		return err
 	}
@@ -103,7 +110,7 @@ func (s *session) runBatch(ctx context.Context, t *tx, b *plan.Batch, emit func(
 	if b.Point != nil && t.writes.Empty() {
 		return r.point(b.Point, emit)
 	}
-	root, err := build.Batch(b.Root, r, r.env)
+	root, err := build.ObservedBatch(b.Root, r, r.env, stats)
 	if err != nil {
 		return err
 	}

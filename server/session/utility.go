@@ -243,7 +243,7 @@ func (s *session) utility(ctx context.Context, t *tx, e *execution) (pgwire.Resu
 		}
 		return r.send(e)
 	case *ast.Explain:
-		r, err := s.explain(t, st)
+		r, err := s.explain(ctx, t, st)
 		if err != nil {
 			return pgwire.Result{}, err
 		}
@@ -376,86 +376,6 @@ func (s *session) show(t *tx, st *ast.Show) (*textResult, error) {
 	}
 	sort.Slice(r.rows, func(i, j int) bool { return r.rows[i][0] < r.rows[j][0] })
 	return r, nil
-}
-
-// explain prints plans.
-func (s *session) explain(t *tx, st *ast.Explain) (*textResult, error) {
-	r := &textResult{names: []string{"QUERY PLAN"}, tag: "EXPLAIN"}
-	for _, o := range st.Options {
-		switch o.Name {
-		case "verbose", "costs", "buffers", "timing", "summary", "settings", "wal":
-		case "format":
-			if !strings.EqualFold(o.Value, "text") {
-				return nil, sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(o.Value))
-			}
-		default:
-			return nil, sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "EXPLAIN option %q is not supported yet", o.Name)
-		}
-	}
-	if st.Analyze {
-		return nil, sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "EXPLAIN ANALYZE is not supported yet")
-	}
-	text, err := s.explainText(t, st)
-	if err != nil {
-		return nil, err
-	}
-	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		r.rows = append(r.rows, []string{line})
-	}
-	return r, nil
-}
-
-func (s *session) explainText(t *tx, st *ast.Explain) (string, error) {
-	cat := t.inc.Catalog()
-	pl := s.planner(cat, s.vars.searchPath(s.user()))
-	if st.View != nil {
-		d := &definer{s: s, t: t, cat: cat}
-		rel, err := d.find(ast.KindMatView, *st.View, false)
-		if err != nil {
-			return "", err
-		}
-		stream, err := t.inc.PlanStream(cat, rel)
-		if err != nil {
-			return "", err
-		}
-		return stream.Explain(), nil
-	}
-	switch q := st.Stmt.(type) {
-	case *ast.CreateView:
-		if !q.Materialized {
-			return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "EXPLAIN of this statement is not supported yet")
-		}
-		b, err := pl.Bind(q.Query, nil)
-		if err != nil {
-			return "", err
-		}
-		stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: t.inc.Parallelism(), OnClose: q.EmitOnWindowClose})
-		if err != nil {
-			return "", err
-		}
-		return stream.Explain(), nil
-	case *ast.Select:
-		b, err := pl.Bind(q, nil)
-		if err != nil {
-			return "", err
-		}
-		batch, err := pl.Batch(b)
-		if err != nil {
-			return "", err
-		}
-		return batch.Explain(), nil
-	case *ast.Insert, *ast.Update, *ast.Delete:
-		b, err := pl.Bind(q, nil)
-		if err != nil {
-			return "", err
-		}
-		d, err := pl.DML(b)
-		if err != nil {
-			return "", err
-		}
-		return d.Explain(), nil
-	}
-	return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "EXPLAIN of this statement is not supported yet")
 }
 
 // sqlPrepare is PREPARE name AS statement.

@@ -52,6 +52,12 @@ func (s *session) verification(t *tx, st *ast.Verify) (*verification, error) {
 	if v.batch, err = t.inc.PlanBatch(d.cat, rel, time.Time{}); err != nil {
 		return nil, verifyError(rel, err)
 	}
+	for _, r := range append(slices.Clone(v.batch.Relations), rel) {
+		if r.OnClose || r.Watermark != nil || len(r.Watermarks) > 0 {
+			return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "VERIFY of a view that depends on watermarks is not supported").
+				WithDetail("What %q has depends on the order in which rows came.", r.Name)
+		}
+	}
 	add := func(name string, ty types.Type) {
 		v.columns = append(v.columns, pgwire.Column{Name: name, TypeOID: ty.OID(), TypeLen: typeLen(ty), TypeMod: max(ty.Mod, -1)})
 	}

@@ -112,6 +112,9 @@ func verifyViews(t *testing.T, w *weir) {
 	}
 	for _, v := range views[0].Rows {
 		res, err := c.PgConn().Exec(ctx, "VERIFY MATERIALIZED VIEW "+string(v[0])).ReadAll()
+		if code(err) == "0A000" {
+			continue // one with watermarks
+		}
 		if err != nil {
 			t.Errorf("view %s: %v", v[0], err)
 			continue

@@ -1,0 +1,59 @@
+package sql
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// EXPLAIN ANALYZE has times, as JSON too; that of a view tells what it keeps after a checkpoint.
+func TestExplainAnalyze(t *testing.T) {
+	w := start(t, setup{parallelism: 1})
+	c := connect(t, w.url(), nil)
+	defer closeConn(c)
+	lines := func(q string) string {
+		t.Helper()
+		res, err := c.PgConn().Exec(context.Background(), q).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		var out []string
+		for _, row := range res[0].Rows {
+			out = append(out, string(row[0]))
+		}
+		return strings.Join(out, "\n")
+	}
+	matches := func(q, pattern string) {
+		t.Helper()
+		if got := lines(q); !regexp.MustCompile(`(?s)` + pattern).MatchString(got) {
+			t.Errorf("%s:\n%s", q, got)
+		}
+	}
+	must(t, c, "CREATE TABLE t (id int PRIMARY KEY, g int)")
+	must(t, c, "INSERT INTO t SELECT i, i % 4 FROM generate_series(1, 1000) i")
+	must(t, c, "CREATE MATERIALIZED VIEW v AS SELECT g, count(DISTINCT id) AS n FROM t GROUP BY g")
+	must(t, c, "CHECKPOINT")
+	matches("EXPLAIN ANALYZE SELECT g, count(*) FROM t GROUP BY g",
+		`Hash Aggregate  \(actual time=\d+\.\d{3} rows=4 loops=1\).*Scan on t  \(actual time=\d+\.\d{3} rows=1000 loops=1\).*Planning Time: \d+\.\d{3} ms\nExecution Time: \d+\.\d{3} ms`)
+	matches("EXPLAIN ANALYZE MATERIALIZED VIEW v",
+		`Materialize  \(state_rows=4 state_bytes=\d+\).*Aggregate  \(state_rows=[1-9]\d* state_bytes=\d+\).*State Rows: \d+\nState Bytes: \d+`)
+	var plans []map[string]any
+	if err := json.Unmarshal([]byte(lines("EXPLAIN (ANALYZE, FORMAT JSON) SELECT g, count(*) FROM t GROUP BY g")), &plans); err != nil {
+		t.Fatal(err)
+	}
+	root, _ := plans[0]["Plan"].(map[string]any)
+	if root["rows"] != 4.0 || plans[0]["Execution Time"] == nil {
+		t.Errorf("%v", plans)
+	}
+	// State that grows with a source is warned of before anything is built.
+	heard := []string{}
+	other := connect(t, w.url(), func(severity, message string) { heard = append(heard, severity+": "+message) })
+	defer closeConn(other)
+	must(t, other, "CREATE SOURCE s WITH (connector = 'nexmark', table = 'bid', rate = '1000', seed = '1')")
+	must(t, other, "EXPLAIN (STATE) CREATE MATERIALIZED VIEW x AS SELECT a.auction, count(*) AS n FROM s a JOIN s b ON a.auction = b.auction GROUP BY a.auction")
+	if len(heard) != 1 || !strings.Contains(heard[0], `WARNING: the state of this view has no bound: it grows with source "s"`) {
+		t.Errorf("heard %q", heard)
+	}
+}
