@@ -10,7 +10,6 @@ import (
 
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/pgwire"
-	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
