@@ -155,7 +155,7 @@ func (s *session) explain(ctx context.Context, t *tx, st *ast.Explain) (*textRes
 
 func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o explainOptions) (*explained, error) {
 	cat := t.inc.Catalog()
-	pl := s.planner(cat, s.vars.searchPath(s.user))
+	pl := s.planner(cat, s.vars.searchPath(s.user()))
 	no := func(what string) error {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "EXPLAIN %s of this statement is not supported", what)
 	}
@@ -172,6 +172,9 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 		x := &explained{stream: stream}
 		switch {
 		case o.analyze:
+			if err := s.authorize(cat)(rel, catalog.Select, ""); err != nil {
+				return nil, err
+			}
 			err = s.analyzeView(ctx, t, x, rel)
 		case o.state:
 			err = s.predictState(t, x)

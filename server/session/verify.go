@@ -48,6 +48,9 @@ func (s *session) verification(t *tx, st *ast.Verify) (*verification, error) {
 		}
 		return nil, err
 	}
+	if err := s.authorize(d.cat)(rel, catalog.Select, ""); err != nil {
+		return nil, err
+	}
 	v := &verification{rel: rel}
 	if v.batch, err = t.inc.PlanBatch(d.cat, rel, time.Time{}); err != nil {
 		return nil, verifyError(rel, err)
