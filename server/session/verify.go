@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -54,6 +55,9 @@ func (s *session) verification(t *tx, st *ast.Verify) (*verification, error) {
 	v := &verification{rel: rel}
 	if v.batch, err = t.inc.PlanBatch(d.cat, rel, time.Time{}); err != nil {
 		return nil, verifyError(rel, err)
+	}
+	if strings.Contains(strings.ToUpper(rel.Query), "PROCTIME") {
+		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "VERIFY of a view with FOR SYSTEM_TIME AS OF PROCTIME() is not supported")
 	}
 	for _, r := range append(slices.Clone(v.batch.Relations), rel) {
 		if r.OnClose || r.Watermark != nil || len(r.Watermarks) > 0 {
