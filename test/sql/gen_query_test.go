@@ -203,8 +203,17 @@ func (g *gen) windows(ops int) rel {
 	}
 	typ := in.cols[slices.IndexFunc(in.cols, func(x column) bool { return x.name == c })].typ
 	call := fmt.Sprintf("TUMBLE((%s), %s, %s)", in.text, c, g.pick("INTERVAL '5 minutes'", "INTERVAL '1 day'"))
-	if g.one(2) {
+	switch g.Intn(6) {
+	case 0, 1:
 		call = fmt.Sprintf("HOP((%s), %s, %s)", in.text, c, g.pick("INTERVAL '5 minutes', INTERVAL '10 minutes'", "INTERVAL '12 hours', INTERVAL '1 day'", "INTERVAL '2 minutes', INTERVAL '5 minutes'"))
+	case 2:
+		call = fmt.Sprintf("CUMULATE((%s), %s, INTERVAL '5 minutes', INTERVAL '15 minutes')", in.text, c)
+	case 3:
+		part := ""
+		if g.one(2) {
+			part = " PARTITION BY " + in.cols[g.Intn(len(in.cols))].name
+		}
+		call = fmt.Sprintf("SESSION((%s)%s, %s, %s)", in.text, part, c, g.pick("INTERVAL '5 minutes'", "INTERVAL '1 day'"))
 	}
 	cols := append([]column{{"window_start", typ}, {"window_end", typ}}, in.cols...)
 	a := g.fresh()
@@ -243,10 +252,21 @@ func (g *gen) call(a string, cols []column) (x, typ string, noPG bool) {
 	c := cols[g.Intn(len(cols))]
 	n := a + "." + c.name
 	x, typ = "count(*)", "int8"
-	switch g.Intn(9) {
+	switch g.Intn(11) {
 	case 0:
 	case 1:
 		x = "count(" + n + ")"
+	case 9:
+		if ordered(c.typ) && !strings.HasSuffix(c.typ, "]") {
+			x, typ = fmt.Sprintf("percentile_disc(%s) WITHIN GROUP (ORDER BY %s%s)", g.pick("0", "0.5", "0.9", "1"), n, g.pick("", " DESC")), c.typ
+			if g.one(3) {
+				x = fmt.Sprintf("mode() WITHIN GROUP (ORDER BY %s)", n)
+			}
+		}
+	case 10:
+		if integer(c.typ) || c.typ == "float8" {
+			x, typ = fmt.Sprintf("percentile_cont(%s) WITHIN GROUP (ORDER BY %s%s)", g.pick("0", "0.5", "0.3"), n, g.pick("", " DESC")), "float8"
+		}
 	case 2:
 		x = "count(DISTINCT " + n + ")"
 	case 3:
@@ -533,4 +553,95 @@ func (g *gen) recursive(ops int) rel {
 	}
 	return rel{text: fmt.Sprintf("WITH RECURSIVE %s(x, n) AS (SELECT %s.%s, 0 FROM %s %s SELECT %s.%s, n + 1 FROM %s JOIN %s ON %s.x = %s.%s WHERE n < 2) SELECT x, n FROM %s",
 		r, a, first, start.as(a), g.pick("UNION", "UNION", "UNION ALL"), b, to, r, step.as(b), r, b, from, r), cols: []column{{"x", "int4"}, {"n", "int4"}}}
+}
+
+// over adds window functions. What depends on the order of peers is asked with an order of all columns only.
+func (g *gen) over(ops int) rel {
+	in, a := g.query(ops-1), g.fresh()
+	part := ""
+	if !g.one(4) {
+		part = "PARTITION BY " + a + "." + in.cols[g.Intn(len(in.cols))].name
+		if g.one(4) {
+			x, _ := g.expr(a, in.cols)
+			part += ", " + x
+		}
+	}
+	list := []string{a + ".*"}
+	out := rel{cols: slices.Clone(in.cols)}
+	for i := range 1 + g.Intn(2) {
+		x, typ := g.windowCall(a, in.cols, part)
+		n := fmt.Sprintf("o%d%s", i, a)
+		list = append(list, x+" AS "+n)
+		out.cols = append(out.cols, column{n, typ})
+	}
+	out.text = "SELECT " + strings.Join(list, ", ") + " FROM " + in.as(a)
+	return out
+}
+
+// windowCall is one call with its OVER clause.
+func (g *gen) windowCall(a string, cols []column, part string) (x, typ string) {
+	c := cols[g.Intn(len(cols))]
+	n := a + "." + c.name
+	direction := func() string { return g.pick("", " DESC", " NULLS FIRST", " DESC NULLS LAST") }
+	var all []string
+	for _, i := range g.Perm(len(cols)) {
+		all = append(all, a+"."+cols[i].name+direction())
+	}
+	total := " ORDER BY " + strings.Join(all, ", ")
+	key := cols[g.Intn(len(cols))]
+	peers := " ORDER BY " + a + "." + key.name + direction()
+	bounds := g.pick("UNBOUNDED PRECEDING AND CURRENT ROW", "1 PRECEDING AND 1 FOLLOWING", "CURRENT ROW AND UNBOUNDED FOLLOWING", "2 PRECEDING AND 1 PRECEDING", "1 FOLLOWING AND 2 FOLLOWING",
+		"UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING", "CURRENT ROW AND CURRENT ROW")
+	exclude := g.pick("", "", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES", " EXCLUDE GROUP")
+	switch g.Intn(5) {
+	case 0:
+		x = g.pick("rank()", "dense_rank()")
+		return x + " OVER (" + part + peers + ")", "int8"
+	case 1:
+		x = g.pick("row_number()", "row_number()", "ntile(2)")
+		typ = "int8"
+		if x[0] == 'n' {
+			typ = "int4"
+		}
+		return x + " OVER (" + part + total + ")", typ
+	case 2:
+		x = g.pick(fmt.Sprintf("lag(%s)", n), fmt.Sprintf("lead(%s)", n), fmt.Sprintf("lag(%s, 2)", n), fmt.Sprintf("lead(%s, 1, %s::%s)", n, g.value(c.typ), c.typ))
+		return x + " OVER (" + part + total + ")", c.typ
+	case 3:
+		x = g.pick("first_value", "last_value") + "(" + n + ")"
+		if g.one(3) {
+			x = "nth_value(" + n + ", 2)"
+		}
+		frame := ""
+		if g.one(2) {
+			frame = " ROWS BETWEEN " + bounds + exclude
+		}
+		return x + " OVER (" + part + total + frame + ")", c.typ
+	}
+	switch {
+	case ordered(c.typ) && g.one(2):
+		x, typ = g.pick("min", "max")+"("+n+")", c.typ
+	case c.typ == "int4":
+		x, typ = g.pick("sum", "sum")+"("+n+")", "int8"
+	case c.typ == "int8":
+		x, typ = g.pick("sum", "avg")+"("+n+")", "numeric"
+	default:
+		x, typ = "count("+n+")", "int8"
+	}
+	if g.one(4) {
+		x += " FILTER (WHERE " + g.predicate(a, cols) + ")"
+	}
+	switch g.Intn(5) {
+	case 0:
+		return x + " OVER (" + part + ")", typ
+	case 1:
+		return x + " OVER (" + part + peers + ")", typ
+	case 2:
+		return x + " OVER (" + part + peers + " GROUPS BETWEEN " + bounds + exclude + ")", typ
+	case 3:
+		if integer(key.typ) {
+			return x + " OVER (" + part + peers + " RANGE BETWEEN " + bounds + exclude + ")", typ
+		}
+	}
+	return x + " OVER (" + part + total + " ROWS BETWEEN " + bounds + exclude + ")", typ
 }

@@ -112,6 +112,9 @@ func randomRound(t *testing.T, seed int64) {
 	if g.one(2) {
 		x.changes(g, 4)
 	}
+	for _, tab := range g.tables {
+		x.index(g, tab.rel)
+	}
 	for i := range queriesPerRound {
 		q := &randomQuery{}
 		if i < len(g.tables) {
@@ -183,6 +186,14 @@ func (x *world) reuse(g *gen, q *randomQuery, i int) {
 			x.both(text)
 		}
 		g.views = append(g.views, rel{text: name, cols: q.cols, noPG: q.noPG})
+	}
+	x.index(g, rel{text: q.before, cols: q.cols})
+}
+
+// index makes an index on some column of a relation, now and then.
+func (x *world) index(g *gen, r rel) {
+	if c := r.cols[g.Intn(len(r.cols))]; g.one(4) && ordered(c.typ) {
+		x.weir("CREATE INDEX ON " + r.text + " (" + c.name + ")")
 	}
 }
 
