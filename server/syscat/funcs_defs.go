@@ -90,7 +90,6 @@ current_setting(text,bool) text stable fail
 set_config(text,text,bool) text volatile fail null
 weir_advance_clock(interval) timestamptz volatile fail
 pg_notify(text,text) void volatile fail null
-pg_notification_queue_usage() float8 volatile
 pg_backend_pid() int4 stable
 pg_is_in_recovery() bool stable
 pg_is_in_backup() bool stable

@@ -195,7 +195,6 @@ func (t implTable) session() {
 		}
 		return types.DStr(""), c.Notify(channel, payload)
 	}, "pg_notify(text,text)")
-	t.always(types.DFloat(0), "pg_notification_queue_usage()")
 	t.set(func(c *call) (types.Datum, error) { return types.DInt(int64(c.PID)), nil }, "pg_backend_pid()")
 	t.always(types.DBool(false), "pg_is_in_recovery()", "pg_is_in_backup()")
 	t.set(func(c *call) (types.Datum, error) {
