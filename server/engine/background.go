@@ -189,8 +189,8 @@ func (p *progress) counts() (read, total int64) {
 }
 
 // estimate guesses how many rows a job has to read to be filled.
-func (i *Incarnation) estimate(stream *plan.Stream, leafActors map[catalog.ID]int) int64 {
-	snap, err := i.Store.Latest()
+func (i *Incarnation) estimate(ctx context.Context, stream *plan.Stream, leafActors map[catalog.ID]int) int64 {
+	snap, err := i.Snapshot(ctx, true)
 	if err != nil {
 		return 0
 	}

@@ -221,7 +221,7 @@ func (i *Incarnation) addQuery(ctx context.Context, rel *catalog.Relation, strea
 	if err != nil {
 		return err
 	}
-	prog.total = i.estimate(stream, reads)
+	prog.total = i.estimate(ctx, stream, reads)
 	prog.all()
 	jobs = append(jobs, job)
 	c, end := i.create(made...)

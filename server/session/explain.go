@@ -177,7 +177,7 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 			}
 			err = s.analyzeView(ctx, t, x, rel)
 		case o.state:
-			err = s.predictState(t, x)
+			err = s.predictState(ctx, t, x)
 		}
 		return x, err
 	}
@@ -203,7 +203,7 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 		}
 		x := &explained{stream: stream}
 		if o.state {
-			err = s.predictState(t, x)
+			err = s.predictState(ctx, t, x)
 		}
 		return x, err
 	case *ast.Select:
@@ -284,8 +284,8 @@ func (s *session) analyze(ctx context.Context, t *tx, x *explained, o explainOpt
 }
 
 // predictState notes what each node of a view is expected to keep.
-func (s *session) predictState(t *tx, x *explained) error {
-	snap, err := t.inc.Store.Latest()
+func (s *session) predictState(ctx context.Context, t *tx, x *explained) error {
+	snap, err := t.inc.Snapshot(ctx, true)
 	if err != nil {
 		return err
 	}
