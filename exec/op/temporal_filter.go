@@ -39,11 +39,11 @@ const SlackTime = 3 * 24 * 3600 * 1_000_000
 // TemporalFilter keeps the rows for which value > bound (or >=, <, <=) is true, where the bound rises as time passes: rows
 // leave (with an upper bound: come), to the second, without anything coming in.
 //
-//	In:      one port, any changelog.
+//	In:      one port, any changelog, also before the first barrier.
 //	Out:     the input columns. Rows pass at once if they are within the bound of the last barrier. At a barrier of another
 //	         second the rows come or go that the bound has passed, in the order of their values.
 //	State:   the rows that the bound has not passed yet (and with Slack those that it passed within SlackTime), state table
-//	         "rows", by value and row identity; with Slack, where the bound is. Over a lower bound that is what is in
+//	         "rows", by value and row identity; and where the bound is. Over a lower bound that is what is in
 //	         the output; of an upper bound, what is yet to come.
 //	Memory:  what changed since the last checkpoint.
 //	Barrier: moves the bound, emits what that changes, forwards it.
@@ -59,8 +59,10 @@ type TemporalFilter struct {
 
 	st exec.StateTable
 	// pos is the state key up to which the bound has come: rows with smaller keys are passed. frozen is the one below which
-	// nothing changes any more; without Slack it is pos. nil: before the first barrier.
+	// nothing changes any more; without Slack it is pos. nil: nothing has ever come, neither a barrier nor a change.
 	pos, frozen []byte
+	// saved is where the bound is according to the state: pos and frozen, encoded.
+	saved []byte
 	// second is the time that the bound is of.
 	second int64
 	// next is the smallest key that the bound has not passed, and due when it will. stale: they must be found.
@@ -122,9 +124,6 @@ func (f *TemporalFilter) Open(ctx *exec.Context, out exec.Output) error {
 	if f.st = f.state("rows"); f.st == nil {
 		return errors.New("TemporalFilter: no state")
 	}
-	if !f.cfg.Slack {
-		return nil
-	}
 	val, ok, err := f.st.Get(f.boundKey())
 	if err != nil || !ok {
 		return err
@@ -134,6 +133,7 @@ func (f *TemporalFilter) Open(ctx *exec.Context, out exec.Output) error {
 		return vec.ErrCorruptRow
 	}
 	f.pos, f.frozen = bytes.Clone(val[w:w+int(n)]), bytes.Clone(val[w+int(n):])
+	f.saved = bytes.Clone(val)
 	return nil
 }
 
@@ -164,7 +164,9 @@ func (f *TemporalFilter) boundAt(t int64) (key []byte, ok bool, err error) {
 // Chunk passes the rows that are within the bound, and keeps those that the bound will pass.
 func (f *TemporalFilter) Chunk(_ int, c *vec.Chunk) error {
 	if f.pos == nil {
-		return errors.New("TemporalFilter: a change before the first barrier")
+		if err := f.begin(); err != nil {
+			return err
+		}
 	}
 	v, err := f.value.Eval(&f.ectx, c)
 	if err != nil {
@@ -205,6 +207,18 @@ func (f *TemporalFilter) Chunk(_ int, c *vec.Chunk) error {
 	f.outc.Reset()
 	f.outc.AppendSel(c, f.sel)
 	return f.out.Chunk(f.outc)
+}
+
+// begin puts the bound before every value: so it is until the first barrier, which moves it. An operator below may emit
+// rows at that barrier, before it forwards it.
+func (f *TemporalFilter) begin() error {
+	least := []byte{f.cfg.Vnode, 1}
+	err := f.st.ScanRange(least, []byte{f.cfg.Vnode, 2}, func(_, _ []byte) error { return errEnough })
+	if errors.Is(err, errEnough) {
+		return errors.New("TemporalFilter: the state does not say where the bound is")
+	}
+	f.pos, f.frozen = least, least
+	return err
 }
 
 // keep applies row i of c to the state under f.key.
@@ -271,9 +285,10 @@ func (f *TemporalFilter) Barrier(bar exec.Barrier) error {
 		}
 	}
 	if bar.Checkpoint {
-		if f.cfg.Slack {
-			v := binary.AppendUvarint(nil, uint64(len(f.pos)))
-			f.st.Put(f.boundKey(), append(append(v, f.pos...), f.frozen...))
+		v := binary.AppendUvarint(nil, uint64(len(f.pos)))
+		if v = append(append(v, f.pos...), f.frozen...); !bytes.Equal(v, f.saved) {
+			f.st.Put(f.boundKey(), v)
+			f.saved = v
 		}
 		f.dirty = 0
 		if err := f.mem.Set(0, 0); err != nil {
