@@ -28,7 +28,6 @@ import (
 	"github.com/weirdb/weir/server/session"
 	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/sql/sqlerr"
-	"github.com/weirdb/weir/sql/types"
 	"github.com/weirdb/weir/storage"
 )
 
@@ -286,17 +285,7 @@ func (s *Server) authenticator() (pgwire.Authenticator, error) {
 
 // verifier finds the password of a user who may log in with one.
 func (s *Server) verifier(_ context.Context, user string) (pgwire.Verifier, bool, error) {
-	r, ok := s.engine.Catalog().Role(user)
-	if !ok || !r.Login || r.Password == "" {
-		return pgwire.Verifier{}, false, nil
-	}
-	if r.ValidUntil != "" {
-		d, err := types.ParseText(types.T(types.Timestamptz), r.ValidUntil, &types.Env{})
-		if err != nil || types.ToGoTime(d.I).Before(time.Now()) {
-			return pgwire.Verifier{}, false, nil
-		}
-	}
-	v, ok := pgwire.ParseVerifier(r.Password)
+	v, ok := session.Password(s.engine.Catalog(), user, time.Now())
 	return v, ok, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/sql/ast"
@@ -526,4 +527,20 @@ func (s *session) admit() error {
 		s.vars.put("is_superuser", "off")
 	}
 	return nil
+}
+
+// Password gives the verifier of a user's password; false for who is none, may not log in, or has no password that
+// is valid at now.
+func Password(cat *catalog.Catalog, user string, now time.Time) (pgwire.Verifier, bool) {
+	r, ok := cat.Role(user)
+	if !ok || !r.Login || r.Password == "" {
+		return pgwire.Verifier{}, false
+	}
+	if r.ValidUntil != "" {
+		d, err := types.ParseText(types.T(types.Timestamptz), r.ValidUntil, &types.Env{})
+		if err != nil || types.ToGoTime(d.I).Before(now) {
+			return pgwire.Verifier{}, false
+		}
+	}
+	return pgwire.ParseVerifier(r.Password)
 }
