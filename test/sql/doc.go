@@ -16,14 +16,14 @@
 //
 // A directive is a line, then its input, then "----", then what is expected.
 //
-//	sql [weir] [sort] [batch] [keep] [session=name]
+//	sql [weir] [sort] [batch] [keep] [eventually] [session=name]
 //
 // runs statements; each ends at a line that ends with ";". Rows are printed as a line of column names and
 // then one line each, with values separated by "|". Other statements print their tag, errors
 // "ERROR sqlstate at position: message" and notices their severity and message. "weir" says that PostgreSQL
 // does not have the statement or answers differently; "sort" sorts the rows; "batch" sends the whole
 // input in one message; "keep" makes no restart afterwards, because the state of the session is what
-// is tested; "session" names another connection. The rows of a COPY FROM STDIN follow the statement and end
+// is tested; "eventually" runs reads until they answer as expected, for what a source has yet to bring; "session" names another connection. The rows of a COPY FROM STDIN follow the statement and end
 // with "\.".
 //
 //	expr [weir]

@@ -204,6 +204,9 @@ func (r *runner) run(t *testing.T, d *datadriven.TestData) string {
 	if d.HasArg("session") {
 		d.ScanArgs(t, "session", &session)
 	}
+	if d.HasArg("eventually") {
+		return r.eventually(t, d, session)
+	}
 	var b strings.Builder
 	switch d.Cmd {
 	case "sql":
@@ -236,6 +239,26 @@ func (r *runner) run(t *testing.T, d *datadriven.TestData) string {
 		d.Fatalf(t, "unknown directive %q", d.Cmd)
 	}
 	return b.String()
+}
+
+// eventually runs reads again and again until they answer as expected: what a source has yet to bring comes when it
+// comes. What they say in the end is the result.
+func (r *runner) eventually(t *testing.T, d *datadriven.TestData, session string) string {
+	deadline := time.Now().Add(statementTimeout)
+	for {
+		var b strings.Builder
+		for _, s := range statements(d.Input) {
+			out, _ := r.exec(session, s, d.HasArg("sort"))
+			b.WriteString(out)
+		}
+		if b.String() == d.Expected || time.Now().After(deadline) || d.Rewrite {
+			return b.String()
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-t.Context().Done():
+		}
+	}
 }
 
 // statement is one statement, with the rows that a COPY FROM STDIN reads.
