@@ -460,8 +460,8 @@ func (d *definer) createView(st *ast.CreateView) error {
 		if schema, name, exists, err = d.target(st.Name, st.IfNotExists); err != nil || exists {
 			return err
 		}
-	} else if old.Kind != catalog.View {
-		return sqlerr.Newf(sqlerr.WrongObjectType, "%q is not a view", name)
+	} else if err := d.mayReplace(old); err != nil {
+		return err
 	}
 	b, err := d.bindQuery(st.Query)
 	if err != nil {
@@ -482,6 +482,21 @@ func (d *definer) createView(st *ast.CreateView) error {
 		rel.ID, rel.Owner = old.ID, old.Owner
 	}
 	return d.t.inc.Change(func(c *catalog.Catalog) { c.Put(rel) })
+}
+
+// mayReplace refuses CREATE OR REPLACE VIEW of what is no view, and to everybody but the owner: the view reads with the rights of
+// its owner, whoever wrote the query.
+func (d *definer) mayReplace(old *catalog.Relation) error {
+	if err := d.mayCreate(old.Schema); err != nil {
+		return err
+	}
+	if err := d.owner(kindWord(old.Kind), old.Name, old.Owner); err != nil {
+		return err
+	}
+	if old.Kind != catalog.View {
+		return sqlerr.Newf(sqlerr.WrongObjectType, "%q is not a view", old.Name)
+	}
+	return nil
 }
 
 // replaceable checks what CREATE OR REPLACE VIEW allows: the old columns stay, new ones follow.
