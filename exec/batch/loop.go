@@ -17,6 +17,8 @@ type Loop struct {
 	// Linear: every operator between the working rows and the root of the step emits at once what a chunk
 	// causes. Then one tree serves all rounds, and what it reads besides is read once.
 	Linear bool
+	// Full: the step works on all rows so far, not on those of the round before.
+	Full bool
 	// Seen makes the set of all rows so far, which are not new again; nil: every row is new.
 	Seen func() Set
 }
@@ -59,8 +61,13 @@ func (l *Loop) run(ctx *exec.Context, out func(*vec.Chunk) error) error {
 			if err != nil {
 				return err
 			}
-			// The rows of the round before are what the step reads.
-			r.fresh, r.next = r.next, vec.NewChunk(l.Types, 0)
+			// The rows of the round before, or all, are what the step reads.
+			if l.Full {
+				r.fresh.AppendRange(r.next, 0, r.next.Len())
+				r.next.Reset()
+			} else {
+				r.fresh, r.next = r.next, vec.NewChunk(l.Types, 0)
+			}
 			if err := run(ctx, step, &output{emit: r.take}); err != nil {
 				return err
 			}
@@ -142,7 +149,7 @@ func (r *looping) check() error {
 	if err := r.ctx.Ctx.Err(); err != nil {
 		return err
 	}
-	bytes := r.next.Bytes()
+	bytes := r.next.Bytes() + r.fresh.Bytes()
 	if r.seen != nil {
 		bytes += r.seen.Bytes()
 	}

@@ -204,6 +204,9 @@ func (s *scope) futureItem(err error, n ast.Name) error {
 
 // cteQuery binds the query of a WITH item, once for each reference.
 func (b *Binder) cteQuery(c *cte) *Query {
+	if c.group != nil {
+		return c.group.bind(b, c)
+	}
 	if c.recursive {
 		return b.recursive(c)
 	}
@@ -215,9 +218,9 @@ func (b *Binder) with(s *scope, w *ast.With) {
 	if w == nil {
 		return
 	}
-	order := make([]int, len(w.CTEs))
+	order := make([][]int, len(w.CTEs))
 	for i, c := range w.CTEs {
-		order[i] = i
+		order[i] = []int{i}
 		for _, o := range w.CTEs[:i] {
 			if o.Name == c.Name {
 				fail(sqlerr.DuplicateAlias, c.Pos, "WITH query name \"%s\" specified more than once", c.Name)
@@ -227,13 +230,18 @@ func (b *Binder) with(s *scope, w *ast.With) {
 	self := make([]bool, len(w.CTEs))
 	if w.Recursive {
 		order, self = recursiveOrder(w)
-		for i := range w.CTEs {
-			if self[i] {
-				checkRecursion(&w.CTEs[i])
+		for _, is := range order {
+			if len(is) == 1 && self[is[0]] {
+				checkRecursion(&w.CTEs[is[0]])
 			}
 		}
 	}
-	for _, i := range order {
+	for _, is := range order {
+		if len(is) > 1 {
+			b.withGroup(s, w, is)
+			continue
+		}
+		i := is[0]
 		c := w.CTEs[i]
 		sel, ok := c.Query.(*ast.Select)
 		if !ok {
@@ -257,6 +265,30 @@ func (b *Binder) with(s *scope, w *ast.With) {
 		}
 		s.ctes = append(s.ctes, d)
 	}
+}
+
+// withGroup adds items that read each other.
+func (b *Binder) withGroup(s *scope, w *ast.With, is []int) {
+	g := &mutual{pos: w.CTEs[is[0]].Pos}
+	at := &scope{parent: s.parent, ctes: append([]*cte(nil), s.ctes...), q: &queryState{}}
+	for _, i := range is {
+		c := w.CTEs[i]
+		sel, ok := c.Query.(*ast.Select)
+		if !ok {
+			fail(sqlerr.InvalidRecursion, c.Pos, "recursive query \"%s\" must not contain data-modifying statements", c.Name)
+		}
+		d := &cte{name: c.Name, query: sel, columns: c.Columns, at: at, pos: c.Pos, recursive: true, group: g}
+		g.items = append(g.items, d)
+		at.ctes = append(at.ctes, d)
+	}
+	g.check()
+	for _, d := range g.items {
+		if sub := g.bind(b, d); len(d.columns) > len(sub.Cols) {
+			fail(sqlerr.InvalidColumnReference, d.pos, "WITH query \"%s\" has %d columns available but %d columns specified",
+				d.name, len(sub.Cols), len(d.columns))
+		}
+	}
+	s.ctes = append(s.ctes, g.items...)
 }
 
 // lateralScope is what an item of FROM sees of its left neighbours.

@@ -7,15 +7,16 @@ import (
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/sqlerr"
-	"github.com/weirdb/weir/sql/types"
 )
 
 // WITH RECURSIVE, as PostgreSQL has it:
 //
 //  1. All names of the clause are visible in all of its items. The items are bound in an order in which each
-//     comes after those that it reads; a circle of several items is refused.
-//  2. An item that reads itself must be term UNION [ALL] term, and may do so once, in the second term, where
-//     a row more of it can only mean rows more of the result.
+//     comes after those that it reads; items that read each other are bound together (mutual.go).
+//  2. An item that reads itself must be term UNION [ALL] term, and may do so in the second term, where
+//     a row more of it can only mean rows more of the result. PostgreSQL allows that once. Here the second term may be
+//     several, without parentheses also, each with a reference; and with UNION a term may have several, which
+//     stand for all rows so far.
 //  3. The first term fixes the types of the columns. While the second one is bound, the item's name stands
 //     for the rows of the round before (logical.Working).
 
@@ -148,9 +149,9 @@ func (w *refWalker) pointer(v reflect.Value, at recContext) {
 	}
 }
 
-// recursiveOrder sorts the items of WITH RECURSIVE so that each comes after those that it reads, and tells which
-// read themselves.
-func recursiveOrder(w *ast.With) (order []int, self []bool) {
+// recursiveOrder sorts the items of WITH RECURSIVE so that each comes after those that it reads, those that read each other
+// together, and tells which read themselves.
+func recursiveOrder(w *ast.With) (order [][]int, self []bool) {
 	n := len(w.CTEs)
 	reads := make([]map[int]bool, n)
 	self = make([]bool, n)
@@ -174,18 +175,48 @@ func recursiveOrder(w *ast.With) (order []int, self []bool) {
 		left[i] = i
 	}
 	for len(left) > 0 {
-		at := slices.IndexFunc(left, func(i int) bool { return len(reads[i]) == 0 })
-		if at < 0 {
-			fail(sqlerr.FeatureNotSupported, w.CTEs[left[0]].Pos, "mutual recursion between WITH items is not implemented")
+		var next []int
+		if at := slices.IndexFunc(left, func(i int) bool { return len(reads[i]) == 0 }); at >= 0 {
+			next = []int{left[at]}
+		} else {
+			// Among the circles there is one that reads nothing else: that of an item that reads the fewest.
+			for _, i := range left {
+				if set := reachable(reads, i); next == nil || len(set) < len(next) {
+					next = set
+				}
+			}
 		}
-		i := left[at]
-		left = slices.Delete(left, at, at+1)
-		order = append(order, i)
+		order = append(order, next)
+		left = slices.DeleteFunc(left, func(i int) bool { return slices.Contains(next, i) })
 		for _, k := range left {
-			delete(reads[k], i)
+			for _, i := range next {
+				delete(reads[k], i)
+			}
 		}
 	}
 	return order, self
+}
+
+// reachable lists what item i reads, and what that reads, in order.
+func reachable(reads []map[int]bool, i int) []int {
+	seen := make([]bool, len(reads))
+	var visit func(i int)
+	visit = func(i int) {
+		for k := range reads {
+			if reads[i][k] && !seen[k] {
+				seen[k] = true
+				visit(k)
+			}
+		}
+	}
+	visit(i)
+	var set []int
+	for k, ok := range seen {
+		if ok {
+			set = append(set, k)
+		}
+	}
+	return set
 }
 
 // checkRecursion is rule 2.
@@ -199,6 +230,7 @@ func checkRecursion(c *ast.CTE) {
 	if !ok || op.Op != ast.Union {
 		fail(sqlerr.InvalidRecursion, c.Pos, "recursive query \"%s\" does not have the form non-recursive-term UNION [ALL] recursive-term", c.Name)
 	}
+	op = terms(named(c.Name), op)
 	refs := 0
 	walk := &refWalker{ref: func(t *ast.TableRef, at recContext) {
 		if t.Name.Parts[0] != c.Name {
@@ -207,7 +239,7 @@ func checkRecursion(c *ast.CTE) {
 		if at != recOK {
 			fail(sqlerr.InvalidRecursion, t.Name.Pos, "recursive reference to query \"%s\" must not appear within %s", c.Name, recPlaces[at])
 		}
-		if refs++; refs > 1 {
+		if refs++; refs > 1 && op.All {
 			fail(sqlerr.InvalidRecursion, t.Name.Pos, "recursive reference to query \"%s\" must not appear more than once", c.Name)
 		}
 	}}
@@ -217,13 +249,21 @@ func checkRecursion(c *ast.CTE) {
 		}
 	}
 	walk.query(op.L, recNonRecursive)
-	walk.query(op.R, recOK)
+	branches(op.R, func(q *ast.Select) {
+		refs = 0
+		walk.query(q, recOK)
+	})
 	if sel.With != nil {
 		walk.inner = nil
 		for _, x := range sel.With.CTEs {
 			walk.value(reflect.ValueOf(x.Query), recSubquery)
 		}
 	}
+	checkClauses(sel)
+}
+
+// checkClauses refuses clauses behind a recursive UNION.
+func checkClauses(sel *ast.Select) {
 	switch {
 	case len(sel.OrderBy) > 0:
 		fail(sqlerr.FeatureNotSupported, leftmost(sel.OrderBy[0].Expr), "ORDER BY in a recursive query is not implemented")
@@ -234,6 +274,44 @@ func checkRecursion(c *ast.CTE) {
 	case sel.Locking:
 		fail(sqlerr.FeatureNotSupported, sqlerr.NoPos, "FOR UPDATE/SHARE in a recursive query is not implemented")
 	}
+}
+
+// terms moves the recursive terms of term UNION term UNION term, which is (term UNION term) UNION term, to the right side.
+func terms(is func(string) bool, op *ast.SetOp) *ast.SetOp {
+	for {
+		l := bare(op.L)
+		in, ok := l.Body.(*ast.SetOp)
+		if !ok || in.Op != ast.Union || in.All != op.All || l.With != nil || len(l.OrderBy) > 0 || l.Limit != nil || l.Offset != nil || l.Locking ||
+			len(references(is, in.R)) == 0 || len(references(is, op.R)) == 0 {
+			return op
+		}
+		right := &ast.SetOp{Op: ast.Union, All: op.All, L: in.R, R: op.R, Pos: op.Pos}
+		op = &ast.SetOp{Op: ast.Union, All: op.All, L: in.L, R: &ast.Select{Body: right, Pos: in.R.Pos}, Pos: in.Pos}
+	}
+}
+
+// references lists the references in q to items whose names it is.
+func references(is func(string) bool, q *ast.Select) (refs []*ast.TableRef) {
+	walk := &refWalker{ref: func(t *ast.TableRef, _ recContext) {
+		if is(t.Name.Parts[0]) {
+			refs = append(refs, t)
+		}
+	}}
+	walk.query(q, recOK)
+	return refs
+}
+
+func named(name string) func(string) bool { return func(n string) bool { return n == name } }
+
+// branches calls f for the terms of a UNION ALL.
+func branches(q *ast.Select, f func(*ast.Select)) {
+	in := bare(q)
+	if op, ok := in.Body.(*ast.SetOp); ok && op.Op == ast.Union && op.All && in.With == nil && len(in.OrderBy) == 0 && in.Limit == nil && in.Offset == nil {
+		branches(op.L, f)
+		branches(op.R, f)
+		return
+	}
+	f(q)
 }
 
 // bare takes off parentheses around a whole query.
@@ -252,12 +330,15 @@ type working struct {
 	id   int
 	cols []OutCol
 	all  bool
+	// group, of an item that reads others which read it, and the item's number there.
+	group *mutual
+	item  int
 }
 
 // recursive is rule 3.
 func (b *Binder) recursive(c *cte) *Query {
 	sel := bare(c.query)
-	op := sel.Body.(*ast.SetOp)
+	op := terms(named(c.name), sel.Body.(*ast.SetOp))
 	at := &scope{parent: c.at, q: &queryState{}}
 	b.with(at, sel.With)
 	l := b.query(at, op.L)
@@ -272,38 +353,20 @@ func (b *Binder) recursive(c *cte) *Query {
 	c.working = w
 	defer func() { c.working = nil }()
 	r := b.query(at, op.R)
-	if len(l.Cols) != len(r.Cols) {
-		fail(sqlerr.SyntaxError, targetPos(op.R, 0), "each UNION query must have the same number of columns")
-	}
+	lc, rc := b.sameTypes(c, op.L, op.R, l, r, op.All)
 	n := &logical.Recursive{
 		ID: w.id, Name: c.name, All: op.All, Pos: c.pos,
-		BaseMap: make([]logical.ColID, len(l.Cols)), StepMap: make([]logical.ColID, len(l.Cols)),
+		BaseMap: lc, StepMap: rc, Base: l.Node, Step: r.Node,
+	}
+	if refs := references(named(c.name), op.R); len(refs) > 1 {
+		n.Multi, n.MultiPos = true, refs[1].Name.Pos
 	}
 	out := &Query{}
-	ts := make([]types.Type, len(l.Cols))
-	for i := range l.Cols {
-		ts[i] = b.Meta.Type(l.Cols[i].ID)
-		t, _, err := b.cfg.Registry.CommonType("UNION", []types.Type{ts[i], b.Meta.Type(r.Cols[i].ID)})
-		if err != nil {
-			check(err, targetPos(op.R, i))
-		}
-		if !op.All {
-			b.needEquality(ts[i], targetPos(op.L, i))
-		}
-		if t != ts[i] {
-			raise(sqlerr.New(sqlerr.DatatypeMismatch, targetPos(op.L, i),
-				"recursive query \"%s\" column %d has type %s in non-recursive term but type %s overall", c.name, i+1, ts[i], t).
-				WithHint("Cast the output of the non-recursive term to the correct type."))
-		}
-	}
-	b.unify(l, ts, n.BaseMap)
-	b.unify(r, ts, n.StepMap)
 	for i, oc := range l.Cols {
-		id := b.Meta.New(w.cols[i].Name, ts[i])
+		id := b.Meta.New(w.cols[i].Name, b.Meta.Type(lc[i]))
 		n.Out = append(n.Out, id)
 		out.Cols = append(out.Cols, OutCol{oc.Name, id})
 	}
-	n.Base, n.Step = l.Node, r.Node
 	out.Node = n
 	return out
 }
@@ -318,5 +381,9 @@ func (b *Binder) workingRef(q *scope, c *cte, alias *ast.Alias) *fromItem {
 		r.cols = append(r.cols, scopeCol{name: oc.Name, id: id})
 	}
 	q.q.recursive = true
-	return b.single(q, n, r, alias, "table")
+	var node logical.Node = n
+	if g := c.working.group; g != nil {
+		node = g.ref(b, n, c.working.item)
+	}
+	return b.single(q, node, r, alias, "table")
 }

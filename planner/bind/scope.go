@@ -68,6 +68,8 @@ type cte struct {
 	// recursive: it reads itself. working is set while its second term is bound.
 	recursive bool
 	working   *working
+	// group are the items that it reads and that read it, if it is not alone.
+	group *mutual
 }
 
 // queryState is what the clauses of one SELECT share.

@@ -199,6 +199,10 @@ type (
 		BaseMap    []ColID
 		StepMap    []ColID
 		All        bool
+		// Multi: the query has several references to itself, the second at MultiPos. A join of two of them is over all rows
+		// so far.
+		Multi    bool
+		MultiPos int
 		// Ord, if not 0, numbers equal rows from 1 (int8), in stream plans.
 		Ord ColID
 		Pos int

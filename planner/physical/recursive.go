@@ -6,24 +6,80 @@ import (
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/planner/prop"
+	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 // recursive builds a recursive query.
 func (b *builder) recursive(n *logical.Recursive) built {
-	step := leftmost(n.Step, n.ID)
-	bad := nonlinear(step, n.ID)
+	step := n.Step
+	if !n.All && (b.stream || n.Multi) {
+		step = b.undistinct(step, n.ID)
+	}
+	step = leftmost(step, n.ID)
+	bad := nonlinear(step, n.ID, n.Multi && !n.All)
+	if n.Multi && bad != "" {
+		panic(failure{sqlerr.New(sqlerr.InvalidRecursion, n.MultiPos, "recursive reference to query \"%s\" must not appear more than once", n.Name).
+			WithDetail("Its recursive term has %s.", bad)})
+	}
 	if b.stream {
 		if bad != "" {
 			unsupported(n.Pos, bad+" in the recursive term of a materialized view or sink")
 		}
 		step = prop.WithRising(step, n.ID, prop.AppendOnly(n))
 	}
-	out := &plan.Recursive{ID: n.ID, Name: n.Name, All: n.All, Linear: bad == "", Ordinal: n.Ord != 0}
+	out := &plan.Recursive{ID: n.ID, Name: n.Name, All: n.All, Ordinal: n.Ord != 0}
+	out.Linear = bad == "" && logical.References(step, n.ID) == 1
+	out.Full = n.Multi && nonlinear(step, n.ID, false) != ""
 	out.Base = b.arrange(b.node(n.Base, logical.SetOf(n.BaseMap...)), n.BaseMap, n.Out).node
 	out.Step = b.arrange(b.node(step, logical.SetOf(n.StepMap...)), n.StepMap, n.Out).node
 	cols := n.Cols()
 	out.Props = b.props(n, cols)
 	return built{out, cols}
+}
+
+// undistinct takes DISTINCT off the way from the recursive references to the root of the step of a UNION, which makes
+// its rows distinct itself.
+func (b *builder) undistinct(n logical.Node, id int) logical.Node {
+	if logical.References(n, id) == 0 {
+		return n
+	}
+	switch t := n.(type) {
+	case *logical.Filter, *logical.Project, *logical.Hop, *logical.ProjectSet, *logical.UnionAll:
+		var ins []logical.Node
+		for _, in := range n.Inputs() {
+			ins = append(ins, b.undistinct(in, id))
+		}
+		return n.WithInputs(ins)
+	case *logical.Join:
+		l, r := t.L, t.R
+		if t.Kind == logical.Semi && logical.References(r, id) > 0 {
+			// A join of distinct rows may have become one.
+			in := &logical.Join{Kind: logical.Inner, L: b.undistinct(l, id), R: b.undistinct(r, id), On: t.On}
+			return b.only(in, l.Cols())
+		}
+		if t.Kind != logical.Right && t.Kind != logical.Full {
+			l = b.undistinct(l, id)
+		}
+		if t.Kind == logical.Inner || t.Kind == logical.Right {
+			r = b.undistinct(r, id)
+		}
+		return n.WithInputs([]logical.Node{l, r})
+	case *logical.Agg:
+		if len(t.Aggs) > 0 || len(t.Keys) == 0 {
+			return n
+		}
+		return b.only(b.undistinct(t.In, id), t.Keys)
+	}
+	return n
+}
+
+// only gives some columns of n.
+func (b *builder) only(n logical.Node, cols []logical.ColID) logical.Node {
+	p := &logical.Project{In: n}
+	for _, c := range cols {
+		p.Exprs = append(p.Exprs, logical.ProjCol{ID: c, Expr: b.Meta.Ref(c)})
+	}
+	return p
 }
 
 // leftmost puts the recursive reference on the left side of joins, where the kind of the join allows it.
@@ -53,27 +109,38 @@ func leftmost(n logical.Node, id int) logical.Node {
 }
 
 // nonlinear names what stands between the recursive reference and the root of the step that does not work a row
-// at a time, "" if there is nothing: then the rows of a step over two sets are those over each of them.
-func nonlinear(n logical.Node, id int) string {
+// at a time, "" if there is nothing: then the rows of a step over two sets are those over each of them. With several,
+// joins of recursive references are let through: then more rows still lead to more rows, and fewer to fewer.
+func nonlinear(n logical.Node, id int, several bool) string {
 	switch n := n.(type) {
 	case *logical.Working:
 		return ""
 	case *logical.Filter, *logical.Project, *logical.Hop, *logical.ProjectSet:
-		return nonlinear(n.Inputs()[0], id)
+		return nonlinear(n.Inputs()[0], id, several)
 	case *logical.UnionAll:
-		if len(n.Ins) == 1 && n.Source == 0 {
-			return nonlinear(n.Ins[0], id)
+		for _, in := range n.Ins {
+			if logical.References(in, id) == 0 {
+				return "UNION with a term that has no recursive reference"
+			}
+			if bad := nonlinear(in, id, several); bad != "" {
+				return bad
+			}
 		}
-		return "UNION"
+		return ""
 	case *logical.Join:
 		l, r := logical.References(n.L, id), logical.References(n.R, id)
 		switch {
+		case l > 0 && r > 0 && several && n.Kind == logical.Inner:
+			if bad := nonlinear(n.L, id, several); bad != "" {
+				return bad
+			}
+			return nonlinear(n.R, id, several)
 		case l > 0 && r > 0:
 			return "a recursive reference that is used more than once"
 		case r > 0:
 			return "the recursive reference in a subquery or on the nullable side of a join"
 		}
-		return nonlinear(n.L, id)
+		return nonlinear(n.L, id, several)
 	case *logical.Agg:
 		if len(n.Aggs) == 0 {
 			return "DISTINCT or GROUP BY"

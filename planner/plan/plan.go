@@ -365,6 +365,8 @@ type (
 		Base, Step Node
 		All        bool
 		Linear     bool
+		// Full: Step reads all rows so far, since it joins rows of different rounds.
+		Full bool
 		// Ordinal numbers equal rows from 1, in a further column (int8); stream plans with All.
 		Ordinal bool
 	}

@@ -96,7 +96,7 @@ func (b *batchBuilder) recursive(n *plan.Recursive) (*batch.Node, error) {
 		return nil, err
 	}
 	ts := n.Base.Properties().Types()
-	l := &batch.Loop{Types: ts, Base: base, Linear: n.Linear}
+	l := &batch.Loop{Types: ts, Base: base, Linear: n.Linear, Full: n.Full}
 	if !n.All {
 		l.Seen = func() batch.Set { return op.NewRowSet(ts) }
 	}

@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/flow"
@@ -174,7 +175,8 @@ func (fb *fragmentBuilder) receive(pf *plan.Fragment, n *plan.Receive) (flow.Inp
 			continue
 		}
 		for _, s := range f.Sends {
-			if s.To != pf.ID {
+			// There may be several, for references to one recursive query.
+			if s.To != pf.ID || s.Feedback || n.Working && (s.Dist.Kind != n.Dist.Kind || !slices.Equal(s.Dist.Cols, n.Dist.Cols)) {
 				continue
 			}
 			d := flow.Dist{Kind: flow.ToSingle}

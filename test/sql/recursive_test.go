@@ -25,6 +25,20 @@ var recursiveViews = []struct{ name, query string }{
 	{"anti", "WITH RECURSIVE r(x) AS (SELECT x FROM start UNION SELECT b FROM r JOIN edge ON a = x WHERE NOT EXISTS (SELECT 1 FROM start s WHERE s.x = b AND s.x % 2 = 0)) SELECT x FROM r"},
 	{"sums", "WITH RECURSIVE p(a, b) AS (SELECT a, b FROM edge WHERE w < 3 UNION SELECT p.a, e.b FROM p JOIN edge e ON p.b = e.a) " +
 		"SELECT p.a, count(*) AS n, sum(s.x) AS s FROM p LEFT JOIN start s ON s.x = p.b GROUP BY p.a"},
+	{"square", "WITH RECURSIVE p(a, b) AS (SELECT a, b FROM edge UNION SELECT p.a, q.b FROM p, p q WHERE p.b = q.a) SELECT a, b FROM p"},
+	{"cube", "WITH RECURSIVE p(a, b) AS (SELECT a, b FROM edge WHERE w > 0 UNION SELECT p.a, r.b FROM p JOIN p q ON p.b = q.a JOIN p r ON r.a = q.b AND r.b <> p.a) SELECT a, b FROM p"},
+	{"ways", "WITH RECURSIVE r(x) AS (SELECT x FROM start UNION SELECT b FROM r JOIN edge ON a = x UNION SELECT a FROM r JOIN edge ON b = x WHERE w > 1) SELECT x FROM r"},
+	{"generations", "WITH RECURSIVE s(a, b) AS (SELECT e.b, f.b FROM edge e JOIN edge f ON e.a = f.a UNION (SELECT b, a FROM s UNION ALL SELECT DISTINCT e.b, f.b FROM s JOIN edge e ON e.a = s.a JOIN edge f ON f.a = s.b)) SELECT a, b FROM s"},
+	{"updown", "WITH RECURSIVE h(x, d) AS (SELECT x, 0 FROM start UNION ALL SELECT b, d + 1 FROM h JOIN edge ON a = x WHERE d < 2 UNION ALL SELECT a, d + 2 FROM h JOIN edge ON b = x WHERE d < 2) SELECT x, d FROM h"},
+	{"groups", "WITH RECURSIVE r(x) AS (SELECT x FROM start UNION SELECT b FROM r JOIN edge ON a = x GROUP BY b, a % 2) SELECT x FROM r"},
+	{"turns", "WITH RECURSIVE a(x) AS (SELECT x FROM start UNION SELECT e.b FROM b JOIN edge e ON e.a = b.x), b(x) AS (SELECT e.b FROM a JOIN edge e ON e.a = a.x) " +
+		"SELECT DISTINCT x, 0 AS p FROM a UNION ALL SELECT DISTINCT x, 1 FROM b"},
+	{"parity", "WITH RECURSIVE r(x, p) AS (SELECT x, 0 FROM start UNION SELECT e.b, 1 - p FROM r JOIN edge e ON e.a = r.x) SELECT x, p FROM r"},
+	{"words", "WITH RECURSIVE s(a, b) AS (SELECT a, b FROM edge WHERE w = 0 UNION SELECT s.a, t.b::int FROM s JOIN t ON t.a = s.b), " +
+		"t(a, b) AS (SELECT a, b::text FROM edge WHERE w > 0 UNION SELECT t.a, s.b::text FROM t JOIN s ON s.a::text = t.b UNION SELECT x.a, y.b FROM t x JOIN t y ON x.b = y.a::text) " +
+		"SELECT a, b::text, 's' AS of FROM s UNION ALL SELECT a, b, 't' FROM t"},
+	{"steps", "WITH RECURSIVE a(x, d) AS (SELECT x, 0 FROM start UNION ALL SELECT e.b, d + 1 FROM b JOIN edge e ON e.a = b.x WHERE d < 3), " +
+		"b(d, x) AS (SELECT w, a FROM edge UNION ALL SELECT d + 1, e.b FROM a JOIN edge e ON e.a = a.x WHERE d < 3) SELECT a.x, a.d, 0 AS p FROM a UNION ALL SELECT x, d, 1 FROM b"},
 	{"over", "SELECT r.x, h.d FROM reach r JOIN hops h ON h.x = r.x"},
 	{"twice", "WITH RECURSIVE r(x) AS (SELECT a FROM reach JOIN edge ON a = x UNION SELECT b FROM r JOIN edge ON a = x), " +
 		"q(x, n) AS (SELECT x, 0 FROM r UNION SELECT r.x, n + 1 FROM q JOIN r ON r.x = q.x + 1 WHERE n < 4) SELECT x, n FROM q"},
@@ -201,6 +215,11 @@ func (g *graph) compare(step int) {
 		if got, want := g.rows("SELECT * FROM "+v.name), g.rows(v.query); got != want {
 			g.t.Fatalf("step %d: view %s has\n%s\nits query\n%s\nedges %s\nstart %s", step, v.name, got, want,
 				g.rows("SELECT * FROM edge"), g.rows("SELECT * FROM start"))
+		}
+	}
+	for _, same := range [][2]string{{"square", "pairs"}, {"turns", "parity"}} {
+		if got, want := g.rows("SELECT * FROM "+same[0]), g.rows("SELECT * FROM "+same[1]); got != want {
+			g.t.Fatalf("step %d: %s has\n%s\n%s\n%s", step, same[0], got, same[1], want)
 		}
 	}
 }
