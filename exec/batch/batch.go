@@ -4,7 +4,10 @@
 package batch
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weirdb/weir/exec"
@@ -49,7 +52,7 @@ type Stats struct {
 func (s *Stats) observe(out *output) (*output, func()) {
 	start, above := time.Now(), time.Duration(0)
 	counted := &output{emit: func(c *vec.Chunk) error {
-		s.Rows += int64(c.Len())
+		s.Rows += copies(c)
 		t := time.Now()
 		err := out.emit(c)
 		above += time.Since(t)
@@ -69,10 +72,69 @@ type enough struct{ at *Node }
 
 func (enough) Error() string { return "batch: enough rows" }
 
-// Run runs the tree; emit gets the result's chunks, which are valid during the call. The operators
-// must not have been opened, and are closed when Run returns.
+// Run runs the tree; emit gets the result's chunks, which are valid during the call and have every row as often as it is
+// there, with a diff of +1: who reads a result may count rows. The operators must not have been opened, and are
+// closed when Run returns. A tree that takes a row back at its root is an error.
 func Run(ctx *exec.Context, root *Node, emit func(*vec.Chunk) error) error {
-	return run(ctx, root, &output{emit: emit})
+	x := &expander{ctx: ctx, emit: emit}
+	return run(ctx, root, &output{emit: x.chunk})
+}
+
+// expander emits a row with a multiplicity as that many rows.
+type expander struct {
+	ctx  *exec.Context
+	emit func(*vec.Chunk) error
+	out  *vec.Chunk
+	sel  []int32
+}
+
+func (x *expander) chunk(c *vec.Chunk) error {
+	if !slices.ContainsFunc(c.Diffs, func(d int64) bool { return d != 1 }) {
+		return x.emit(c)
+	}
+	size := x.ctx.ChunkSize
+	if size <= 0 {
+		size = vec.ChunkSize
+	}
+	once := &vec.Chunk{Cols: c.Cols}
+	once.SetLen(c.Len())
+	if x.out == nil {
+		x.out = vec.NewChunk(c.Types(), size)
+	}
+	flush := func() error {
+		if x.ctx.Ctx != nil && x.ctx.Ctx.Err() != nil {
+			return context.Cause(x.ctx.Ctx)
+		}
+		x.out.Reset()
+		x.out.AppendSel(once, x.sel)
+		x.sel = x.sel[:0]
+		return x.emit(x.out)
+	}
+	for i, d := range c.Diffs {
+		if d < 0 {
+			return fmt.Errorf("batch: row (%s) was taken back", vec.FormatRow(c, i))
+		}
+		for range d {
+			if x.sel = append(x.sel, int32(i)); len(x.sel) == size {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if len(x.sel) > 0 {
+		return flush()
+	}
+	return nil
+}
+
+// copies counts the rows of c, each as often as it is there.
+func copies(c *vec.Chunk) int64 {
+	n := int64(c.Len())
+	for _, d := range c.Diffs {
+		n += d - 1
+	}
+	return n
 }
 
 // output is the Output of an operator in a batch plan: barriers end here, since the driver calls every

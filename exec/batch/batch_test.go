@@ -84,6 +84,56 @@ func TestJoinsGiveNetRows(t *testing.T) {
 	}
 }
 
+// Who reads a result counts rows: one that is there several times comes several times, also out of a recursive query with
+// UNION, where it comes once.
+func TestResultsHaveNoDiffs(t *testing.T) {
+	many := LeafFunc(func(_ *exec.Context, out func(*vec.Chunk) error) error {
+		c := vec.NewChunk(two, 3)
+		for i := range int64(3) {
+			c.AppendRow([]types.Datum{types.DInt(i), types.DInt(0)}, 2*i+1)
+		}
+		return out(c)
+	})
+	var stats Stats
+	collect := func(n *Node) (rows []string) {
+		t.Helper()
+		err := Run(testContext(t.Context()), n, func(c *vec.Chunk) error {
+			if c.Len() == 0 || c.Len() > 3 {
+				t.Errorf("a chunk of %d rows", c.Len())
+			}
+			for i := range c.Len() {
+				if c.Diff(i) != 1 {
+					t.Errorf("row (%s) has diff %d", vec.FormatRow(c, i), c.Diff(i))
+				}
+				rows = append(rows, vec.FormatRow(c, i))
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	if got, want := collect(&Node{Leaf: many, Stats: &stats}), []string{"0 0", "1 0", "1 0", "1 0", "2 0", "2 0", "2 0", "2 0", "2 0"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if stats.Rows != 9 {
+		t.Errorf("%d rows were counted, not 9", stats.Rows)
+	}
+	loop := &Loop{Types: two, Base: &Node{Leaf: many}, Seen: func() Set { return op.NewRowSet(two) }, Step: func(work Leaf) (*Node, error) { return &Node{Leaf: work}, nil }}
+	if got, want := collect(&Node{Loop: loop}), []string{"0 0", "1 0", "2 0"}; !slices.Equal(got, want) {
+		t.Errorf("loop: got %v, want %v", got, want)
+	}
+	back := LeafFunc(func(_ *exec.Context, out func(*vec.Chunk) error) error {
+		c := vec.NewChunk(two, 1)
+		c.AppendRow([]types.Datum{types.DInt(1), types.DInt(1)}, -1)
+		return out(c)
+	})
+	if err := Run(testContext(t.Context()), &Node{Leaf: back}, func(*vec.Chunk) error { return nil }); err == nil {
+		t.Error("a result takes a row back")
+	}
+}
+
 func nestedLoops(kind op.JoinKind, left, right [][2]int64) []string {
 	var out []string
 	matched := make([]bool, len(right))

@@ -11,6 +11,7 @@ type RowSet struct {
 	idx    *keyIndex
 	hashes []uint64
 	ents   []uint32
+	once   vec.Chunk // a chunk without its diffs
 }
 
 // NewRowSet makes an empty set of rows of these types.
@@ -19,7 +20,7 @@ func NewRowSet(ts []types.Type) *RowSet {
 	return &RowSet{store: s, idx: newKeyIndex(s, len(ts))}
 }
 
-// Add appends the rows of c that are not in the set to dst, each once, and adds them.
+// Add appends the rows of c that are not in the set to dst, each once, whatever its multiplicity, and adds them.
 func (s *RowSet) Add(dst, c *vec.Chunk) {
 	n := c.Len()
 	if cap(s.ents) < n {
@@ -27,7 +28,9 @@ func (s *RowSet) Add(dst, c *vec.Chunk) {
 	}
 	s.hashes = vec.HashRows(c.Cols, n, s.hashes)
 	s.idx.findOrAdd(c.Cols, s.hashes, s.ents[:n])
-	dst.AppendSel(c, s.idx.added)
+	s.once.Cols = c.Cols
+	s.once.SetLen(n)
+	dst.AppendSel(&s.once, s.idx.added)
 }
 
 // Bytes estimates its memory.

@@ -29,7 +29,7 @@ type SessionConfig struct {
 //	In:      one port, any changelog.
 //	Out:     the input columns, window_start, window_end; none for a row whose time is NULL or infinite. At each
 //	         barrier, first the rows that left or whose session has changed with diff -1, then those that came, partition
-//	         by partition in the order of their first change.
+//	         by partition in the order of their first change. No diff is beyond +1 and -1: equal rows come one by one.
 //	State:   all rows, state table "rows", keyed by partition, time and row identity.
 //	Memory:  the partitions changed since the last checkpoint, plus a cache within its budget.
 //	Barrier: emits the epoch's changes, hands dirty rows to the state table, forwards it. With a watermark on the time
@@ -64,6 +64,7 @@ type Session struct {
 	region []uint32
 	dels   sessionList
 	ins    sessionList
+	copies []uint32
 
 	keyV   []*vec.Vector
 	hashes []uint64
@@ -479,19 +480,31 @@ func (s *Session) bury(g *sessionPart, r uint32) {
 	s.graves = append(s.graves, r)
 }
 
-// send emits the rows of l.
+// send emits the rows of l, each copy of a row by itself.
 func (s *Session) send(l *sessionList, d int64) error {
-	for lo := 0; lo < len(l.rows); lo += s.max {
-		hi := min(lo+s.max, len(l.rows))
+	n := len(s.rows.cols)
+	for at, left := 0, int64(0); at < len(l.rows); {
 		s.outc.Reset()
-		n := len(s.rows.cols)
-		for k := range s.rows.cols {
-			s.rows.gather(k, l.rows[lo:hi], s.outc.Cols[k])
+		s.copies = s.copies[:0]
+		for at < len(l.rows) && len(s.copies) < s.max {
+			if left == 0 {
+				left = l.n[at]
+			}
+			m := min(left, int64(s.max-len(s.copies)))
+			for range m {
+				s.copies = append(s.copies, l.rows[at])
+				s.outc.Cols[n].Int = append(s.outc.Cols[n].Int, l.start[at])
+				s.outc.Cols[n+1].Int = append(s.outc.Cols[n+1].Int, l.end[at])
+			}
+			if left -= m; left == 0 {
+				at++
+			}
 		}
-		s.outc.Cols[n].Int = append(s.outc.Cols[n].Int, l.start[lo:hi]...)
-		s.outc.Cols[n+1].Int = append(s.outc.Cols[n+1].Int, l.end[lo:hi]...)
-		for _, n := range l.n[lo:hi] {
-			s.outc.PushDiff(d * n)
+		for k := range s.rows.cols {
+			s.rows.gather(k, s.copies, s.outc.Cols[k])
+		}
+		for range s.copies {
+			s.outc.PushDiff(d)
 		}
 		if err := s.out.Chunk(s.outc); err != nil {
 			return err

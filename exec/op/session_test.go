@@ -54,7 +54,15 @@ func TestSessionEqualsFromScratch(t *testing.T) {
 						ot.dist = [][]int{cfg.Dist}
 					}
 					for seed := range int64(10) {
-						ot.check(t, seed, sessionEpochs(cfg, seed, keyed), func(p [][][]types.Datum) [][]types.Datum { return naiveSessions(cfg, p[0]) }, nil)
+						epochs := sessionEpochs(cfg, seed, keyed)
+						if seed%2 == 1 {
+							// Several producers: within an epoch changes come in any order.
+							r := rand.New(rand.NewSource(seed))
+							for _, rows := range epochs {
+								r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+							}
+						}
+						ot.check(t, seed, epochs, func(p [][][]types.Datum) [][]types.Datum { return naiveSessions(cfg, p[0]) }, nil)
 					}
 				})
 			}
@@ -100,6 +108,22 @@ func sessionEpochs(cfg SessionConfig, seed int64, keyed bool) [][]testRow {
 	for range 9 {
 		var rows []testRow
 		for range r.Intn(9) {
+			if len(live) > 0 && !keyed && r.Intn(4) == 0 {
+				// More copies of a row that is there.
+				copied := live[r.Intn(len(live))]
+				n := 1 + r.Intn(3)
+				rows = append(rows, testRow{row: copied, diff: int64(n)})
+				for range n {
+					live = append(live, copied)
+				}
+				continue
+			}
+			if len(rows) > 0 && r.Intn(6) == 0 {
+				// A change is undone in its epoch, or done again.
+				again := rows[r.Intn(len(rows))]
+				rows = append(rows, testRow{row: again.row, diff: -again.diff}, again)
+				continue
+			}
 			switch k := r.Intn(5); {
 			case k < 2 || len(live) == 0:
 				live = append(live, row())
@@ -164,3 +188,57 @@ func TestSessionTouchesOnlyTheNeighbours(t *testing.T) {
 		t.Errorf("want two changes and a barrier, have:\n%s", text)
 	}
 }
+
+// TestSessionGivesCopies: equal rows come one by one, since who reads a result counts rows, not diffs.
+func TestSessionGivesCopies(t *testing.T) {
+	cfg := SessionConfig{In: mustTypes("int8 timestamp"), TimeCol: 1, Gap: 5}
+	for _, size := range []int{1, 2, 3, 1024} {
+		o, err := NewSession(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := &diffs{}
+		if err := o.Open(&exec.Context{Env: &exec.Env{}, ChunkSize: size}, out); err != nil {
+			t.Fatal(err)
+		}
+		c := vec.NewChunk(cfg.In, 0)
+		for _, n := range []int64{3, 1, 4} {
+			c.AppendRow([]types.Datum{types.DInt(n), types.DInt(n)}, n)
+		}
+		c.AppendRow([]types.Datum{types.DInt(3), types.DInt(3)}, 2)
+		if err := o.Chunk(0, c); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Barrier(exec.Barrier{Epoch: 1}); err != nil {
+			t.Fatal(err)
+		}
+		c.Reset()
+		c.AppendRow([]types.Datum{types.DInt(3), types.DInt(3)}, -5)
+		c.AppendRow([]types.Datum{types.DInt(4), types.DInt(4)}, -2)
+		if err := o.Chunk(0, c); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Barrier(exec.Barrier{Epoch: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if out.other != 0 || out.longest > size || out.sum != 3 {
+			t.Errorf("chunks of %d: %d diffs beyond 1, chunks of up to %d rows, %d rows are left of 3", size, out.other, out.longest, out.sum)
+		}
+	}
+}
+
+// diffs counts what an operator emits.
+type diffs struct{ other, longest, sum int }
+
+func (d *diffs) Chunk(c *vec.Chunk) error {
+	d.longest = max(d.longest, c.Len())
+	for i := range c.Len() {
+		if n := c.Diff(i); n != 1 && n != -1 {
+			d.other++
+		}
+		d.sum += int(c.Diff(i))
+	}
+	return nil
+}
+func (d *diffs) Watermark(exec.Watermark) error { return nil }
+func (d *diffs) Barrier(exec.Barrier) error     { return nil }

@@ -208,6 +208,12 @@ func (g *gen) windows(ops int) rel {
 		call = fmt.Sprintf("HOP((%s), %s, %s)", in.text, c, g.pick("INTERVAL '5 minutes', INTERVAL '10 minutes'", "INTERVAL '12 hours', INTERVAL '1 day'", "INTERVAL '2 minutes', INTERVAL '5 minutes'"))
 	case 2:
 		call = fmt.Sprintf("CUMULATE((%s), %s, INTERVAL '5 minutes', INTERVAL '15 minutes')", in.text, c)
+	case 3:
+		part := ""
+		if g.one(2) {
+			part = " PARTITION BY " + in.cols[g.Intn(len(in.cols))].name
+		}
+		call = fmt.Sprintf("SESSION((%s)%s, %s, %s)", in.text, part, c, g.pick("INTERVAL '5 minutes'", "INTERVAL '1 day'"))
 	}
 	cols := append([]column{{"window_start", typ}, {"window_end", typ}}, in.cols...)
 	a := g.fresh()
