@@ -74,7 +74,8 @@ type (
 	Started struct{}
 	// Global says that everything is restarted for another reason than a job: all regions are void.
 	Global struct{}
-	// StalledAlready says that a job does not run since before, or cannot be started, and why.
+	// StalledAlready says that a job does not run since before, or cannot be started, and why. If a region has it, what becomes of
+	// the region does not start it.
 	StalledAlready struct {
 		Job JobID
 		Err error
@@ -269,8 +270,7 @@ func (m *Manager) Step(ev Event, now time.Time) []Action {
 		}
 	case Running:
 		if r := m.regions[ev.Region]; r != nil && r.phase == catching {
-			m.set(r.jobs, StateRunning, nil, 0, now)
-			delete(m.regions, r.id)
+			m.running(r, now)
 		}
 	case Started:
 		for _, s := range m.jobs {
@@ -445,6 +445,16 @@ func (m *Manager) global(now time.Time) {
 			s.State, s.Since = StateRestarting, now
 		}
 	}
+}
+
+// running ends a region that has caught up. What was declared stalled meanwhile was not started with it.
+func (m *Manager) running(r *region, now time.Time) {
+	for _, id := range r.jobs {
+		if m.jobs[id].State != StateStalled {
+			m.set([]JobID{id}, StateRunning, nil, 0, now)
+		}
+	}
+	delete(m.regions, r.id)
 }
 
 // stall gives a region up.
