@@ -291,36 +291,19 @@ func (c *Coordinator) noCheckpointAnyMore(byEpoch map[Epoch]RoundReport) {
 	}
 }
 
-// withoutLost takes lost actors out of the rounds, and makes plain epochs of the checkpoints behind recording that they
-// were to be in: what they have handed over is not to be recorded.
+// withoutLost takes lost actors out of the rounds, and makes plain epochs of all checkpoints behind recording: which of
+// them the actors were to be in cannot be told from the reports of workers that have forgotten them, and what is recorded
+// without them does not fit what was started in their place from an older checkpoint.
 func (c *Coordinator) withoutLost(byEpoch map[Epoch]RoundReport, lost map[ActorID]bool, recording Epoch) {
 	if len(lost) == 0 {
 		return
 	}
-	member := func(e Epoch) bool {
-		for _, w := range c.workers {
-			for _, a := range w.report.Actors {
-				if lost[a.Actor] && a.First <= e && (a.Last == 0 || e <= a.Last) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	first := Epoch(0) // the first barrier that was to start one of them
 	for e, b := range byEpoch {
-		n := len(b.Add)
 		b.Add = slices.DeleteFunc(slices.Clone(b.Add), func(p Placement) bool { return lost[p.Actor] })
-		if len(b.Add) < n && (first == 0 || e < first) {
-			first = e
+		if e > recording {
+			b.Kind = KindEpoch
 		}
 		byEpoch[e] = b
-	}
-	for e, b := range byEpoch {
-		if e > recording && (member(e) || first != 0 && e >= first) {
-			b.Kind = KindEpoch
-			byEpoch[e] = b
-		}
 	}
 }
 

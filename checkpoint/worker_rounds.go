@@ -9,7 +9,13 @@ import (
 // startCheckpoint starts a barrier. One that was started already is passed over; one that leaves a gap is
 // too, and the report makes the coordinator send what is missing.
 func (w *Worker) startCheckpoint(m StartCheckpoint, now time.Time) error {
-	if !w.current(m.Term, m.Txid) || m.Epoch <= w.started {
+	if !w.current(m.Term, m.Txid) {
+		return nil
+	}
+	if m.Epoch <= w.started {
+		if m.Kind == KindEpoch {
+			w.noCheckpoint(m.Epoch)
+		}
 		return nil
 	}
 	if m.Epoch != w.started+1 {
@@ -17,6 +23,10 @@ func (w *Worker) startCheckpoint(m StartCheckpoint, now time.Time) error {
 		return nil
 	}
 	w.started = m.Epoch
+	if slices.Contains(w.over, m.Epoch) {
+		m.Kind = KindEpoch
+	}
+	w.over = slices.DeleteFunc(w.over, func(e Epoch) bool { return e <= m.Epoch })
 	if m.Kind != KindEpoch {
 		// Input that only a plain barrier is behind must still be said if it has not been heard: a checkpoint has to follow.
 		w.dirty = false
@@ -213,8 +223,17 @@ func (w *Worker) aborted(m CheckpointAborted) {
 	if !w.current(m.Term, m.Txid) {
 		return
 	}
+	if m.Epoch > w.started && !slices.Contains(w.over, m.Epoch) {
+		w.over = append(w.over, m.Epoch)
+	}
+	w.noCheckpoint(m.Epoch)
+}
+
+// noCheckpoint makes a plain epoch of a round: if its report still called it a checkpoint, a coordinator that takes
+// over would record it, without the actors for whose sake it was given up.
+func (w *Worker) noCheckpoint(e Epoch) {
 	for i := range w.rounds {
-		if w.rounds[i].Epoch == m.Epoch {
+		if w.rounds[i].Epoch == e {
 			w.rounds[i].Kind = KindEpoch
 		}
 	}
