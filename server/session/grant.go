@@ -133,6 +133,9 @@ func (d *definer) changeACL(st *ast.Grant, roles []string, privs catalog.Privile
 	if !d.s.trusted(d.cat, user) && !d.cat.IsMember(user, owner, true) {
 		// Somebody who was given the right to give.
 		has, may := d.cat.Allowed(user, owner, acl, privs)
+		if gone(d.cat, user) {
+			has, may = 0, 0
+		}
 		if may == 0 {
 			if has == 0 || !st.Revoke {
 				return nil, sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for %s %s", kind, name)

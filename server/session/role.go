@@ -41,6 +41,13 @@ func (s *session) trusted(cat *catalog.Catalog, user string) bool {
 	return cat.Trusted(user)
 }
 
+// gone tells whether a user who is not trusted is no role any more. The catalog, which does not know sessions, takes every name that is no
+// role for that of the owner of the machine.
+func gone(cat *catalog.Catalog, user string) bool {
+	_, ok := cat.Role(user)
+	return !ok
+}
+
 // setUser checks and carries out SET ROLE and SET SESSION AUTHORIZATION; no value is RESET.
 func (s *session) setUser(cat *catalog.Catalog, name string, values []string) error {
 	who := s.login
@@ -81,6 +88,9 @@ func (s *session) authorize(cat *catalog.Catalog) func(*catalog.Relation, catalo
 			if s.trusted(cat, user) {
 				return nil
 			}
+			if gone(cat, user) {
+				return denied(r)
+			}
 		}
 		if r.Kind == catalog.System {
 			if secretRelations[r.Name] && !cat.Trusted(user) {
@@ -113,7 +123,7 @@ func denied(r *catalog.Relation) error {
 
 // owner refuses what only the owner of an object may do.
 func (d *definer) owner(kind, name, owner string) error {
-	if d.s.trusted(d.cat, d.s.user()) || d.cat.Owns(d.s.user(), owner) {
+	if user := d.s.user(); d.s.trusted(d.cat, user) || !gone(d.cat, user) && d.cat.Owns(user, owner) {
 		return nil
 	}
 	return sqlerr.Newf(sqlerr.InsufficientPrivilege, "must be owner of %s %s", kind, name)
@@ -125,7 +135,7 @@ func (d *definer) mayCreate(schema string) error {
 	if !ok || d.s.trusted(d.cat, d.s.user()) {
 		return nil
 	}
-	if has, _ := d.cat.AllowedOnSchema(d.s.user(), sc, catalog.Create); has == 0 {
+	if has, _ := d.cat.AllowedOnSchema(d.s.user(), sc, catalog.Create); has == 0 || gone(d.cat, d.s.user()) {
 		return sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for schema %s", schema)
 	}
 	return nil
