@@ -117,7 +117,8 @@ func (d *distributor) node(n plan.Node) plan.Node {
 			}
 		}
 	case *plan.TemporalFilter:
-		n.In = d.node(n.In)
+		// What it keeps of a key is the row that came last.
+		n.In = d.ordered(d.node(n.In))
 		n.Dist = n.In.Properties().Dist
 	case *plan.Project:
 		n.In = d.node(n.In)
