@@ -143,7 +143,13 @@ func copyMeta(b *Bound) *logical.Meta { return b.meta.Clone() }
 
 // Batch plans a query that is run once. Stable functions such as now() are left in the plan, so
 // that it can be kept.
-func (p *Planner) Batch(b *Bound) (*plan.Batch, error) {
+func (p *Planner) Batch(b *Bound) (*plan.Batch, error) { return p.batch(b, false) }
+
+// BatchOfView is Batch for the query of a materialized view that its rows are compared with: of rows that are equal in the
+// order of a LIMIT or DISTINCT ON it takes those that the view takes.
+func (p *Planner) BatchOfView(b *Bound) (*plan.Batch, error) { return p.batch(b, true) }
+
+func (p *Planner) batch(b *Bound, ofView bool) (*plan.Batch, error) {
 	m := copyMeta(b)
 	ids, names := outIDs(b.query)
 	need := append([]logical.ColID(nil), ids...)
@@ -155,7 +161,7 @@ func (p *Planner) Batch(b *Bound) (*plan.Batch, error) {
 		return nil, err
 	}
 	env := p.env(m, false)
-	n = rule.Prune(env, prop.WindowKeys(rule.Optimize(env, n)), logical.SetOf(need...))
+	n = rule.Prune(env, prop.WindowKeys(m, rule.Optimize(env, n), ofView), logical.SetOf(need...))
 	return physical.Batch(physical.Config{Meta: m, Registry: p.cfg.Registry, Indexes: p.indexes}, n, ids, names, b.query.Order)
 }
 

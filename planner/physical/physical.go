@@ -456,7 +456,8 @@ func (b *builder) topN(n *logical.TopN, need logical.ColSet) built {
 		switch {
 		case limit == nil && offset == nil:
 			return b.sorted(in, n)
-		case len(n.Order) == 0 && !n.WithTies, b.inOrder(in, n.Order) && !n.WithTies:
+		case n.RowKey != nil || n.WithTies:
+		case len(n.Order) == 0, b.inOrder(in, n.Order):
 			if len(n.Order) > 0 {
 				in = b.sorted(in, n)
 			}

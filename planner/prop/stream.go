@@ -227,37 +227,56 @@ func (k keyer) union(n *logical.UnionAll, prefer logical.ColSet) (logical.Node, 
 	return u, set.Sorted()
 }
 
-// WindowKeys gives every Window, and every TopN that numbers its rows, below n, for a plan that is run once, the key of its input by which a stream would order
-// equal rows, if it has one without further columns.
-func WindowKeys(n logical.Node) logical.Node {
+// WindowKeys gives every Window, and every TopN that numbers its rows, below n, for a plan that is run once, the key of its input by which a stream
+// orders equal rows; with all, every other TopN, too, so that the plan picks the rows that a stream picks. An input whose rows have no key, as
+// that of a system relation, stays a multiset.
+func WindowKeys(m *logical.Meta, n logical.Node, all bool) logical.Node {
+	return keyer{m}.windows(n, all)
+}
+
+func (k keyer) windows(n logical.Node, all bool) logical.Node {
 	ins := n.Inputs()
 	changed := false
 	nins := make([]logical.Node, len(ins))
 	for i, in := range ins {
-		nins[i] = WindowKeys(in)
+		nins[i] = k.windows(in, all)
 		changed = changed || nins[i] != in
 	}
 	if changed {
 		n = n.WithInputs(nins)
 	}
-	key := func(in logical.Node) []logical.ColID {
-		keys := Keys(in)
-		if len(keys) == 0 {
-			return nil
-		}
-		return append([]logical.ColID{}, best(keys, nil)...)
-	}
 	switch t := n.(type) {
 	case *logical.Window:
-		c := *t
-		c.RowKey = key(t.In)
-		return &c
-	case *logical.TopN:
-		if t.Rank != 0 {
+		if identified(t.In) {
 			c := *t
-			c.RowKey = key(t.In)
+			c.In, c.RowKey = k.keyed(t.In, nil)
+			c.RowKey = append([]logical.ColID{}, c.RowKey...)
+			return &c
+		}
+	case *logical.TopN:
+		if (t.Rank != 0 || all && (t.Limit != nil || t.Offset != nil)) && identified(t.In) {
+			c := *t
+			c.In, c.RowKey = k.keyed(t.In, nil)
+			c.RowKey = append([]logical.ColID{}, c.RowKey...)
 			return &c
 		}
 	}
 	return n
+}
+
+// identified tells whether what keyed gives for n tells its rows apart.
+func identified(n logical.Node) bool {
+	if len(Keys(n)) > 0 {
+		return true
+	}
+	switch n := n.(type) {
+	case *logical.Values:
+		return true
+	case *logical.Join:
+		return identified(n.L) && (n.Kind == logical.Semi || n.Kind == logical.Anti || identified(n.R))
+	case *logical.Filter, *logical.Window, *logical.Session, *logical.Max1Row, *logical.TopN, *logical.Project, *logical.Lookup, *logical.Hop,
+		*logical.ProjectSet, *logical.UnionAll:
+		return !slices.ContainsFunc(n.Inputs(), func(in logical.Node) bool { return !identified(in) })
+	}
+	return false
 }

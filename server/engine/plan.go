@@ -36,13 +36,13 @@ func (i *Incarnation) bindStored(cat *catalog.Catalog, r *catalog.Relation, now 
 	return p, b, nil
 }
 
-// PlanBatch plans the query of a materialized view to be run once, at a time.
+// PlanBatch plans the query of a materialized view to be run once, at a time, with the view's choice among equal rows.
 func (i *Incarnation) PlanBatch(cat *catalog.Catalog, r *catalog.Relation, now time.Time) (*plan.Batch, error) {
 	p, b, err := i.bindStored(cat, r, now)
 	if err != nil {
 		return nil, err
 	}
-	return p.Batch(b)
+	return p.BatchOfView(b)
 }
 
 // PlanStream plans the query of a materialized view or sink of the catalog, as it was planned when the
