@@ -19,8 +19,9 @@ type winCall struct {
 	// before and after say which rows around a change may get other results.
 	before, after reach
 
-	// rangeOf is the first row of the group whose frame is lo to hi-1, -1: none.
+	// rangeOf is the first row of the group whose frame is lo to hi-1 or, if rangeErr is not nil, cannot be told; -1: none.
 	rangeOf, lo, hi int
+	rangeErr        error
 	// ntile's arguments in the current partition.
 	tiles, tilesFrom int
 }
@@ -80,7 +81,7 @@ func (c *winCall) value(at int, row uint32) (types.Datum, error) {
 	case winAggregate:
 		r, err := c.ranges(at, row)
 		if err != nil {
-			return types.Null, err
+			return c.w.failed(err)
 		}
 		return c.agg.value(t, r)
 	case winRowNumber:
@@ -148,7 +149,7 @@ func (c *winCall) framed(at int, row uint32) (types.Datum, error) {
 	}
 	r, err := c.ranges(at, row)
 	if err != nil {
-		return types.Null, err
+		return c.w.failed(err)
 	}
 	k := -1
 	if c.fn == winLast {

@@ -147,7 +147,7 @@ func (c *winCall) frame(at int, row uint32) (lo, hi int, err error) {
 		return lo, hi, nil
 	}
 	if c.rangeOf == first && c.rangeOf >= 0 {
-		return c.lo, c.hi, nil
+		return c.lo, c.hi, c.rangeErr
 	}
 	switch {
 	case f.Start.Kind == CurrentRow:
@@ -161,7 +161,7 @@ func (c *winCall) frame(at int, row uint32) (lo, hi int, err error) {
 	case f.End.hasOffset():
 		hi = c.w.cur.tree.first(func(x uint32) bool { return err == nil && c.fromTail(x, row, &err) }).at
 	}
-	c.rangeOf, c.lo, c.hi = first, lo, hi
+	c.rangeOf, c.lo, c.hi, c.rangeErr = first, lo, hi, err
 	return lo, hi, err
 }
 

@@ -315,7 +315,9 @@ func (c *winCall) afterRange(ch *winChange) (lo, hi int, err error) {
 		}
 	case reachValues:
 		hi = t.first(func(x uint32) bool {
-			return err == nil && c.w.compare(x, ch.row) > 0 && !c.fromHead(ch.row, x, &err)
+			// A row whose frame cannot be told is one without a result, whatever changes.
+			var frame error
+			return c.w.compare(x, ch.row) > 0 && !c.fromHead(ch.row, x, &frame)
 		}).at
 	default:
 		hi = n
@@ -337,9 +339,10 @@ func (c *winCall) beforeStart(ch *winChange) (lo int, err error) {
 		return lo, nil
 	case reachValues:
 		lo = t.first(func(x uint32) bool {
-			return err == nil && (c.w.compare(x, ch.row) >= 0 || !c.fromTail(ch.row, x, &err))
+			var frame error
+			return c.w.compare(x, ch.row) >= 0 || !c.fromTail(ch.row, x, &frame)
 		}).at
-		return lo, err
+		return lo, nil
 	}
 	return 0, nil
 }

@@ -1,6 +1,9 @@
 package types
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // BadRangeOffset tells whether d, of type t, cannot be the offset of a RANGE frame over a column of type col: it is
 // negative or NaN.
@@ -20,8 +23,8 @@ func BadRangeOffset(col, t Type, d Datum) bool {
 }
 
 // InRange tells whether val is at most (less) or at least (not less) base + offset, or base - offset with sub: which rows of a
-// column of type t are in a RANGE frame. Where the sum is beyond what t can hold it is beyond every value. The offset
-// is not NULL and not bad.
+// column of type t are in a RANGE frame. Where the sum is beyond what t can hold it is beyond every value; for dates and
+// timestamps that is an error besides. The offset is not NULL and not bad.
 func InRange(t Type, val, base, offset Datum, sub, less bool, loc *time.Location) (bool, error) {
 	at := func(c int) bool { return less && c <= 0 || !less && c >= 0 }
 	switch t.Phys() {
@@ -52,7 +55,14 @@ func InRange(t Type, val, base, offset Datum, sub, less bool, loc *time.Location
 			sum, err = AddInterval(sum, o)
 		}
 		if err == nil {
-			v, err = DateToTimestamp(val.I)
+			var beyond error
+			if v, beyond = DateToTimestamp(val.I); beyond != nil {
+				// It is later, or earlier, than every timestamp.
+				v = math.MaxInt64 - 1
+				if val.I < 0 {
+					v = math.MinInt64 + 1
+				}
+			}
 		}
 	case Timestamp:
 		sum, err = AddInterval(base.I, o)
@@ -80,15 +90,24 @@ func InRange(t Type, val, base, offset Datum, sub, less bool, loc *time.Location
 		}
 	}
 	if err != nil {
-		return false, err
+		early := sub
+		if t.Kind == Date {
+			if _, beyond := DateToTimestamp(base.I); beyond != nil {
+				early = base.I < 0
+			}
+		}
+		sum = math.MaxInt64
+		if early {
+			sum = math.MinInt64
+		}
 	}
 	switch {
 	case v < sum:
-		return at(-1), nil
+		return at(-1), err
 	case v > sum:
-		return at(1), nil
+		return at(1), err
 	}
-	return true, nil
+	return true, err
 }
 
 // inRangeFloat: NaN equals NaN and is after all others; an infinite base with an infinite offset that leads away
