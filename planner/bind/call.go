@@ -282,6 +282,10 @@ func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution
 		call.fn, call.distinct = count, true
 		b.needEquality(args[0].Type(), args[0].Position())
 	}
+	switch res.Fn.Name {
+	case "min_by", "arg_min", "max_by", "arg_max":
+		b.needOrdering(args[1].Type(), args[1].Position())
+	}
 	cols := logical.ColsOf(args...)
 	logical.ExprCols(call.filter, cols)
 	for _, o := range call.order {

@@ -143,7 +143,9 @@ func (d *definer) indexColumns(pl *planner.Planner, st *ast.CreateIndex, parent 
 }
 
 // ordered tells whether values of t have an order.
-func ordered(t types.Type) bool { return t.Kind != types.Record }
+func ordered(t types.Type) bool {
+	return t.Kind != types.Record && t.Kind != types.Json && t.Kind != types.Jsonpath
+}
 
 // immutable refuses functions whose value may change while the rows stay the same.
 func immutable(e scalar.Expr, what string) error {
