@@ -301,9 +301,19 @@ func (d *definer) createSchema(st *ast.CreateSchema) error {
 			return sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for database %s", Database)
 		}
 	}
+	owner := d.s.user()
+	if st.Owner != "" {
+		var err error
+		if owner, err = d.resolve(st.Owner); err != nil {
+			return err
+		}
+		if !d.s.trusted(d.cat, d.s.user()) && !d.cat.IsMember(d.s.user(), owner, false) {
+			return sqlerr.Newf(sqlerr.InsufficientPrivilege, "must be member of role \"%s\"", owner)
+		}
+	}
 	id := d.t.inc.AllocID()
 	return d.t.inc.Change(func(c *catalog.Catalog) {
-		c.Schemas[st.Name] = catalog.Schema{ID: id, Name: st.Name, Owner: d.s.user()}
+		c.Schemas[st.Name] = catalog.Schema{ID: id, Name: st.Name, Owner: owner}
 	})
 }
 

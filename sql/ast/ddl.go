@@ -158,6 +158,7 @@ type (
 	// CreateSchema is CREATE SCHEMA.
 	CreateSchema struct {
 		Name        string
+		Owner       string // of AUTHORIZATION, else ""
 		IfNotExists bool
 		Pos         int
 	}

@@ -458,7 +458,7 @@ func (p *parser) createSchema(pos int) ast.Statement {
 	}
 	c.Name = p.colID()
 	if p.acceptWord("authorization") {
-		p.name(isRole)
+		c.Owner = p.roleName()
 	}
 	if p.isOneOf("create", "grant") {
 		return p.unsupportedClause(pos, "CREATE SCHEMA with elements")
