@@ -72,6 +72,9 @@ func (b *Binder) windowTable(q, left *scope, t *ast.FuncTable) *fromItem {
 		if micros(h.Slide) <= 0 {
 			fail(sqlerr.InvalidParameterValue, f.Args[2].Position(), "the window size of %s must be positive", name)
 		}
+		if n := micros(h.Size) / micros(h.Slide); n > maxWindows {
+			fail(sqlerr.ProgramLimitExceeded, f.Args[2].Position(), "%s would put each row into %d windows, and %d is the most", name, n, maxWindows)
+		}
 		if name == "cumulate" {
 			if micros(h.Size)%micros(h.Slide) != 0 {
 				fail(sqlerr.InvalidParameterValue, f.Args[3].Position(), "the size of cumulate must be a multiple of its step")
@@ -88,6 +91,9 @@ func (b *Binder) windowTable(q, left *scope, t *ast.FuncTable) *fromItem {
 		scopeCol{name: "window_start", id: start}, scopeCol{name: "window_end", id: end})
 	return b.single(q, node, &r, t.Alias, "table")
 }
+
+// maxWindows bounds the windows that one row is in: each of them is a row of the result.
+const maxWindows = 100_000
 
 // timeColumn binds the time column of a window function: column or DESCRIPTOR(column).
 func (b *Binder) timeColumn(in *scope, arg ast.Expr, name string) *scalar.Column {
