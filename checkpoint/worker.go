@@ -65,8 +65,9 @@ type Worker struct {
 	// early are actors' words about barriers that have overtaken StartCheckpoint on their way through the
 	// channels, in order for each actor.
 	early []StoreInstanceState
-	// over are checkpoints that were aborted before their start was heard of: the abort has overtaken it.
-	over []Epoch
+	// over are checkpoints that were aborted before their start was heard of: the abort has overtaken it. Another
+	// coordinator may give their number to one of its own.
+	over []CheckpointAborted
 
 	// unanswered counts the executions with a request that may have to be repeated.
 	unanswered int

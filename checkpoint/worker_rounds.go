@@ -23,10 +23,10 @@ func (w *Worker) startCheckpoint(m StartCheckpoint, now time.Time) error {
 		return nil
 	}
 	w.started = m.Epoch
-	if slices.Contains(w.over, m.Epoch) {
+	if slices.ContainsFunc(w.over, func(a CheckpointAborted) bool { return a.Epoch == m.Epoch && a.Term == m.Term }) {
 		m.Kind = KindEpoch
 	}
-	w.over = slices.DeleteFunc(w.over, func(e Epoch) bool { return e <= m.Epoch })
+	w.over = slices.DeleteFunc(w.over, func(a CheckpointAborted) bool { return a.Epoch <= m.Epoch || a.Term < m.Term })
 	if m.Kind != KindEpoch {
 		// Input that only a plain barrier is behind must still be said if it has not been heard: a checkpoint has to follow.
 		w.dirty = false
@@ -223,8 +223,8 @@ func (w *Worker) aborted(m CheckpointAborted) {
 	if !w.current(m.Term, m.Txid) {
 		return
 	}
-	if m.Epoch > w.started && !slices.Contains(w.over, m.Epoch) {
-		w.over = append(w.over, m.Epoch)
+	if m.Epoch > w.started && !slices.Contains(w.over, m) {
+		w.over = append(w.over, m)
 	}
 	w.noCheckpoint(m.Epoch)
 }

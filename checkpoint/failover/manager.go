@@ -447,10 +447,11 @@ func (m *Manager) global(now time.Time) {
 	}
 }
 
-// running ends a region that has caught up. What was declared stalled meanwhile was not started with it.
+// running ends a region that has caught up. What was declared stalled meanwhile was not started with it, and what was
+// forgotten is gone.
 func (m *Manager) running(r *region, now time.Time) {
 	for _, id := range r.jobs {
-		if m.jobs[id].State != StateStalled {
+		if s := m.jobs[id]; s != nil && s.State != StateStalled {
 			m.set([]JobID{id}, StateRunning, nil, 0, now)
 		}
 	}
