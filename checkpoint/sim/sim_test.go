@@ -58,6 +58,9 @@ func TestSimulation(t *testing.T) {
 		}
 		return
 	}
+	for _, seed := range foundSeeds {
+		runs(t, seed, 1)
+	}
 	if testing.Short() {
 		runs(t, 0, ciSeeds/10)
 		return
@@ -80,6 +83,9 @@ func TestSoakSimulation(t *testing.T) {
 	all := runs(t, ciSeeds, soakSeeds)
 	t.Logf("%.0f seeds a second, %+v", soakSeeds/time.Since(start).Seconds(), all)
 }
+
+// foundSeeds are those that have shown faults of the protocol.
+var foundSeeds = []int64{3545, 4149, 6769, 11805, 89371}
 
 func runs(t *testing.T, from, n int64) Counts {
 	var all Counts
