@@ -45,7 +45,7 @@ fuzz: ## run every fuzz target for FUZZTIME (30s) each
 	done
 
 bench: build ## the short form of all benchmarks, with ratios
-	./$(BIN) bench nexmark --queries q0,q1,q2,q3,q4,q5,q7,q8,q9,q17,q18 --events $${EVENTS:-2000000} --by-hand --parallelism 1
+	./$(BIN) bench nexmark --events $${EVENTS:-2000000} --by-hand --parallelism 1
 	./$(BIN) bench latency
 	./$(BIN) bench checkpoint --together --events 1000000 --duration 1s
 	./$(BIN) bench restart --size 200MB --kills 1

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/weirdb/weir/connector/blackhole"
 	"github.com/weirdb/weir/connector/nexmark"
@@ -64,6 +65,10 @@ type Options struct {
 	Checksum bool
 	// View asks for Result.View. The Checksum is then that of the view's rows, read from it.
 	View bool
+	// File is a file for the rows of the queries that pass rows on, as lines of CSV; "" for none.
+	File string
+	// Now is the clock of q12; nil is that of the machine.
+	Now func() time.Time
 }
 
 // Query is one of the programs.
@@ -75,8 +80,9 @@ type Query struct {
 // Queries lists the programs.
 func Queries() []Query {
 	return []Query{
-		{"q0", q0}, {"q1", q1}, {"q2", q2}, {"q3", q3}, {"q4", q4}, {"q5", q5}, {"q7", q7}, {"q8", q8},
-		{"q9", q9}, {"q17", q17}, {"q18", q18},
+		{"q0", q0}, {"q1", q1}, {"q2", q2}, {"q3", q3}, {"q4", q4}, {"q5", q5}, {"q6", q6}, {"q7", q7}, {"q8", q8},
+		{"q9", q9}, {"q10", q10}, {"q11", q11}, {"q13", q13}, {"q15", q15}, {"q16", q16},
+		{"q17", q17}, {"q18", q18}, {"q19", q19}, {"q20", q20}, {"q21", q21}, {"q22", q22},
 	}
 }
 
@@ -84,7 +90,10 @@ func Queries() []Query {
 func Run(name string, o Options) (*Result, error) {
 	for _, q := range Queries() {
 		if q.Name == name {
-			h := &history{gen: nexmark.NewGenerator(o.Settings), checksum: o.Checksum, view: o.View}
+			h := &history{gen: nexmark.NewGenerator(o.Settings), checksum: o.Checksum, view: o.View, file: o.File, now: o.Now}
+			if h.now == nil {
+				h.now = time.Now
+			}
 			return q.run(h), h.err
 		}
 	}
@@ -96,6 +105,8 @@ type history struct {
 	gen      *nexmark.Generator
 	checksum bool
 	view     bool
+	file     string
+	now      func() time.Time
 	err      error
 }
 
@@ -162,7 +173,17 @@ func (r *Result) done() *Result {
 	return r
 }
 
-const second = 1_000_000
+// Spans of time, in the unit of timestamps.
+const (
+	second = 1_000_000
+	minute = 60 * second
+	day    = 24 * 60 * minute
+)
+
+// timeOf gives a timestamp as a time in UTC.
+func timeOf(t int64) time.Time {
+	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(t) * time.Microsecond)
+}
 
 // windowOf gives the start of the tumbling window of a size in microseconds.
 func windowOf(t, size int64) int64 {

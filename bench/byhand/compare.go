@@ -3,6 +3,7 @@ package byhand
 import (
 	"runtime"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/weirdb/weir/connector/blackhole"
@@ -53,21 +54,58 @@ func (r *Result) Diff(chunks ...*vec.Chunk) []string {
 	return out
 }
 
-// Measure answers a query runs times, on one core, and gives the answer and the median time. It changes
+// Cost is what a run took.
+type Cost struct {
+	Wall time.Duration
+	// CPU is what the process used meanwhile: the honest figure on a machine that does other things, too.
+	CPU time.Duration
+}
+
+// Timed runs f and gives its cost.
+func Timed(f func() error) (Cost, error) {
+	cpu, start := CPUTime(), time.Now()
+	err := f()
+	return Cost{time.Since(start), CPUTime() - cpu}, err
+}
+
+// CPUTime is what this process has used, in all of its threads.
+func CPUTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Median gives the median of the wall clock times and that of the CPU times.
+func Median(costs []Cost) Cost {
+	median := func(of func(Cost) time.Duration) time.Duration {
+		ds := make([]time.Duration, len(costs))
+		for i, c := range costs {
+			ds[i] = of(c)
+		}
+		slices.Sort(ds)
+		return ds[len(ds)/2]
+	}
+	return Cost{median(func(c Cost) time.Duration { return c.Wall }), median(func(c Cost) time.Duration { return c.CPU })}
+}
+
+// Measure answers a query runs times, on one core, and gives the answer and the median cost. It changes
 // GOMAXPROCS while it runs.
-func Measure(name string, o Options, runs int) (*Result, time.Duration, error) {
+func Measure(name string, o Options, runs int) (*Result, Cost, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var r *Result
-	times := make([]time.Duration, max(runs, 1))
-	for i := range times {
+	costs := make([]Cost, max(runs, 1))
+	for i := range costs {
 		runtime.GC() // the garbage of the last run is not this one's
-		start := time.Now()
 		var err error
-		if r, err = Run(name, o); err != nil {
-			return nil, 0, err
+		costs[i], err = Timed(func() (err error) {
+			r, err = Run(name, o)
+			return err
+		})
+		if err != nil {
+			return nil, Cost{}, err
 		}
-		times[i] = time.Since(start)
 	}
-	slices.Sort(times)
-	return r, times[len(times)/2], nil
+	return r, Median(costs), nil
 }

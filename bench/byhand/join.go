@@ -2,6 +2,7 @@ package byhand
 
 import (
 	"github.com/weirdb/weir/connector/nexmark"
+	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -108,4 +109,55 @@ func q8(h *history) *Result {
 		}
 	}, nexmark.PersonID, nexmark.PersonName, nexmark.PersonDateTime)
 	return r.done()
+}
+
+// q20: bids with their auctions, if those are in category 10.
+func q20(h *history) *Result {
+	type auction struct {
+		item, description, extra                     string
+		initial, reserve, from, to, seller, category int64
+	}
+	auctions := map[int64]*auction{}
+	h.scan(nexmark.Auction, func(c *vec.Chunk) {
+		ints := func(col int) []int64 { return c.Cols[col].Int }
+		strs := func(col int) []string { return c.Cols[col].Str }
+		for i, category := range ints(nexmark.AuctionCategory) {
+			if category == 10 {
+				auctions[ints(nexmark.AuctionID)[i]] = &auction{
+					strs(nexmark.AuctionItemName)[i], strs(nexmark.AuctionDescription)[i], strs(nexmark.AuctionExtra)[i],
+					ints(nexmark.AuctionInitialBid)[i], ints(nexmark.AuctionReserve)[i], ints(nexmark.AuctionDateTime)[i],
+					ints(nexmark.AuctionExpires)[i], ints(nexmark.AuctionSeller)[i], category,
+				}
+			}
+		}
+	}, nexmark.AuctionID, nexmark.AuctionItemName, nexmark.AuctionDescription, nexmark.AuctionInitialBid, nexmark.AuctionReserve,
+		nexmark.AuctionDateTime, nexmark.AuctionExpires, nexmark.AuctionSeller, nexmark.AuctionCategory, nexmark.AuctionExtra)
+	r := h.output(append(append([]exec.Column{}, nexmark.Columns(nexmark.Bid)[:nexmark.BidURL+1]...),
+		col("bid_date_time", types.Timestamp), col("bid_extra", types.Text), col("item_name", types.Text), col("description", types.Text),
+		col("initial_bid", types.Int8), col("reserve", types.Int8), col("auction_date_time", types.Timestamp), col("expires", types.Timestamp),
+		col("seller", types.Int8), col("category", types.Int8), col("auction_extra", types.Text))...)
+	return h.picked(r, func(c *vec.Chunk, i int, out []*vec.Vector) bool {
+		id := c.Cols[nexmark.BidAuction].Int[i]
+		a := auctions[id]
+		if a == nil {
+			return false
+		}
+		out[0].AppendInt(id)
+		out[1].AppendInt(c.Cols[nexmark.BidBidder].Int[i])
+		out[2].AppendInt(c.Cols[nexmark.BidPrice].Int[i])
+		out[3].AppendStr(c.Cols[nexmark.BidChannel].Str[i])
+		out[4].AppendStr(c.Cols[nexmark.BidURL].Str[i])
+		out[5].AppendInt(c.Cols[nexmark.BidDateTime].Int[i])
+		out[6].AppendStr(c.Cols[nexmark.BidExtra].Str[i])
+		out[7].AppendStr(a.item)
+		out[8].AppendStr(a.description)
+		out[9].AppendInt(a.initial)
+		out[10].AppendInt(a.reserve)
+		out[11].AppendInt(a.from)
+		out[12].AppendInt(a.to)
+		out[13].AppendInt(a.seller)
+		out[14].AppendInt(a.category)
+		out[15].AppendStr(a.extra)
+		return true
+	}, nexmark.BidAuction, nexmark.BidBidder, nexmark.BidPrice, nexmark.BidChannel, nexmark.BidURL, nexmark.BidDateTime, nexmark.BidExtra)
 }

@@ -1,6 +1,8 @@
 package byhand
 
 import (
+	"errors"
+
 	"github.com/weirdb/weir/connector/blackhole"
 	"github.com/weirdb/weir/connector/nexmark"
 	"github.com/weirdb/weir/exec/vec"
@@ -19,7 +21,14 @@ func (h *history) passed(r *Result, program func(emit func(*vec.Chunk))) *Result
 		return r
 	}
 	var a blackhole.Adder
-	if h.checksum {
+	if h.file != "" {
+		w := newLineWriter(h.file)
+		program(func(c *vec.Chunk) {
+			a.Count(c)
+			w.add(c)
+		})
+		h.err = errors.Join(h.err, w.close())
+	} else if h.checksum {
 		program(a.Add)
 	} else {
 		program(a.Count)

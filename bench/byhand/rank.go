@@ -1,8 +1,6 @@
 package byhand
 
 import (
-	"time"
-
 	"github.com/weirdb/weir/connector/nexmark"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
@@ -75,8 +73,6 @@ func q9(h *history) *Result {
 	return r.done()
 }
 
-const day = 24 * 3600 * second
-
 // q17: for each auction and day the number of bids, also by three classes of price, and the least, the greatest, the
 // average and the total price.
 func q17(h *history) *Result {
@@ -115,7 +111,7 @@ func q17(h *history) *Result {
 	for k, g := range groups {
 		name, ok := names[k.day]
 		if !ok {
-			name = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(k.day/day)).Format(time.DateOnly)
+			name = timeOf(k.day).Format("2006-01-02")
 			names[k.day] = name
 		}
 		total := g.n[0] + g.n[1] + g.n[2]

@@ -1,6 +1,8 @@
 package byhand
 
 import (
+	"slices"
+
 	"github.com/weirdb/weir/connector/nexmark"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
@@ -124,6 +126,81 @@ func q7(h *history) *Result {
 				emit(start, b)
 			}
 		}
+	}
+	return r.done()
+}
+
+// q11: for each bidder the sessions, which end when there is no bid for 10 seconds, and their numbers of bids.
+func q11(h *history) *Result {
+	const gap = 10 * second
+	bidders := map[int64]*sessions{}
+	h.scan(nexmark.Bid, func(c *vec.Chunk) {
+		times := c.Cols[nexmark.BidDateTime].Int
+		for i, bidder := range c.Cols[nexmark.BidBidder].Int {
+			s := bidders[bidder]
+			if s == nil {
+				s = &sessions{}
+				bidders[bidder] = s
+			}
+			s.add(times[i], gap)
+		}
+	}, nexmark.BidBidder, nexmark.BidDateTime)
+	r := h.output(col("bidder", types.Int8), col("bid_count", types.Int8), col("starttime", types.Timestamp), col("endtime", types.Timestamp))
+	for bidder, s := range bidders {
+		for _, x := range *s {
+			r.key(Key{bidder, x.first})
+			r.Rows.Cols[0].AppendInt(bidder)
+			r.Rows.Cols[1].AppendInt(x.n)
+			r.Rows.Cols[2].AppendInt(x.first)
+			r.Rows.Cols[3].AppendInt(x.last + gap)
+			r.Rows.PushDiff(1)
+		}
+	}
+	return r.done()
+}
+
+// sessions are in order, each at least the gap behind the one before.
+type sessions []struct{ first, last, n int64 }
+
+func (s *sessions) add(t, gap int64) {
+	x := *s
+	i := len(x)
+	for i > 0 && x[i-1].first > t {
+		i--
+	}
+	switch {
+	case i > 0 && t-x[i-1].last < gap:
+		i--
+		x[i].last = max(x[i].last, t)
+		x[i].n++
+	case i < len(x) && x[i].first-t < gap:
+		x[i].first = t
+		x[i].n++
+	default:
+		x = slices.Insert(x, i, struct{ first, last, n int64 }{t, t, 1})
+	}
+	if i+1 < len(x) && x[i+1].first-x[i].last < gap {
+		x[i].last, x[i].n = x[i+1].last, x[i].n+x[i+1].n
+		x = slices.Delete(x, i+1, i+2)
+	}
+	*s = x
+}
+
+// q12: for each bidder the bids in windows of 10 seconds of the clock.
+func q12(h *history) *Result {
+	const size = 10 * second
+	type key struct{ bidder, window int64 }
+	counts := map[key]int64{}
+	h.scan(nexmark.Bid, func(c *vec.Chunk) {
+		w := windowOf(h.now().Sub(timeOf(0)).Microseconds(), size)
+		for _, bidder := range c.Cols[nexmark.BidBidder].Int {
+			counts[key{bidder, w}]++
+		}
+	}, nexmark.BidBidder)
+	r := h.output(col("bidder", types.Int8), col("bid_count", types.Int8), col("starttime", types.Timestamptz), col("endtime", types.Timestamptz))
+	for k, n := range counts {
+		r.key(Key{k.bidder, k.window})
+		r.Rows.AppendRow([]types.Datum{types.DInt(k.bidder), types.DInt(n), types.DInt(k.window), types.DInt(k.window + size)}, 1)
 	}
 	return r.done()
 }

@@ -1,7 +1,7 @@
 // Package nexmark holds the queries of the Nexmark benchmark in Weir's dialect, over the sources
 // person, auction and bid of connector 'nexmark'. Each file qN.sql is one query without a final
-// semicolon, to be put behind CREATE MATERIALIZED VIEW v AS, CREATE SINK s AS or EXPLAIN. What each
-// must answer is computed without SQL in bench/byhand.
+// semicolon, to be put behind CREATE MATERIALIZED VIEW v AS, CREATE SINK s AS or EXPLAIN; some need
+// the statements of Setup before it. What each must answer is computed without SQL in bench/byhand.
 package nexmark
 
 import (
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed q*.sql
@@ -57,4 +58,28 @@ func Sources(options string) []string {
 		stmts = append(stmts, "CREATE SOURCE "+table+" WITH ("+with+")")
 	}
 	return stmts
+}
+
+// Clock is the time at which the clock stands still for q12.
+var Clock = time.Date(2026, 1, 1, 0, 0, 7, 0, time.UTC)
+
+// Setup gives the statements, besides those of Sources, that a query needs to have been run before it: for its table, its function, or
+// a clock that stands still.
+func Setup(name string) []string {
+	switch name {
+	case "q12":
+		// With the clock of the machine the answer would be another one each time.
+		return []string{"SET weir.clock = '" + Clock.Format(time.RFC3339) + "'"}
+	case "q13":
+		return []string{
+			"CREATE TABLE side_input (key bigint PRIMARY KEY, value text)",
+			"INSERT INTO side_input SELECT i, i::text FROM generate_series(0, 9999) AS g (i)",
+		}
+	case "q14":
+		return []string{
+			"CREATE FUNCTION count_char(s text, c text) RETURNS bigint LANGUAGE SQL IMMUTABLE " +
+				"AS $$ SELECT (length(s) - length(replace(s, c, '')))::bigint $$",
+		}
+	}
+	return nil
 }

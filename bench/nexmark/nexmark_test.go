@@ -1,6 +1,7 @@
 package nexmark
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,13 @@ import (
 // TestQueriesParse: each file is one query, alone and behind the statements that it is made for.
 func TestQueriesParse(t *testing.T) {
 	names := Names()
-	if want := []string{"q0", "q1", "q2", "q3", "q4", "q5", "q7", "q8", "q9", "q17", "q18"}; !slices.Equal(names, want) {
+	var want []string
+	for i := range 23 {
+		if i != 12 && i != 14 {
+			want = append(want, fmt.Sprintf("q%d", i))
+		}
+	}
+	if !slices.Equal(names, want) {
 		t.Errorf("queries %v, want %v", names, want)
 	}
 	for _, name := range names {
@@ -32,8 +39,8 @@ func TestQueriesParse(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Query("q6"); err == nil {
-		t.Error("q6 is there")
+	if _, err := Query("q23"); err == nil {
+		t.Error("q23 is there")
 	}
 }
 

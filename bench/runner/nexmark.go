@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,7 +36,10 @@ type NexmarkConfig struct {
 	Events int64
 	// View keeps the result in a materialized view instead of sending it to a blackhole. The hand-written
 	// programs then keep theirs in memory, and what is compared is the contents of both.
-	View        bool
+	View bool
+	// File writes the rows to a file in place of the blackhole, as lines of CSV, on both sides. That is what q10 is for; it
+	// is for queries whose rows do not change. The time is that until all of them are durable.
+	File        bool
 	Parallelism int
 	// Runs is how often each is run; the median counts.
 	Runs int
@@ -59,6 +62,10 @@ type NexmarkResult struct {
 	EventsPerSec float64 `json:"events_per_second"`
 	ByHandPerSec float64 `json:"by_hand_events_per_second,omitempty"`
 	Ratio        float64 `json:"ratio,omitempty"`
+	// EventsPerCPU and so on are events per second of CPU: on a machine that does other things, too, they say more.
+	EventsPerCPU float64 `json:"events_per_cpu_second"`
+	ByHandPerCPU float64 `json:"by_hand_events_per_cpu_second,omitempty"`
+	CPURatio     float64 `json:"cpu_ratio,omitempty"`
 	// Verified: the answer equals the hand-written program's.
 	Verified bool `json:"verified,omitempty"`
 }
@@ -79,46 +86,114 @@ func Nexmark(ctx context.Context, cfg NexmarkConfig, report func(NexmarkResult))
 	return nil
 }
 
-func runQuery(ctx context.Context, cfg NexmarkConfig, q string) (NexmarkResult, error) {
-	r := NexmarkResult{Query: q, Events: cfg.Events, Parallelism: cfg.Parallelism, Target: "blackhole"}
-	if cfg.View {
+func runQuery(ctx context.Context, cfg NexmarkConfig, q string) (r NexmarkResult, err error) {
+	r = NexmarkResult{Query: q, Events: cfg.Events, Parallelism: cfg.Parallelism, Target: "blackhole"}
+	switch {
+	case cfg.View:
 		r.Target = "view"
+	case cfg.File:
+		r.Target = "file"
 	}
-	var times []time.Duration
-	for range cfg.Runs {
-		_, d, err := runOnce(ctx, cfg, q, false)
+	dir := ""
+	if cfg.File {
+		if dir, err = os.MkdirTemp(cfg.Dir, "weir-bench-"); err != nil {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	var costs []byhand.Cost
+	for i := range cfg.Runs {
+		_, c, err := runOnce(ctx, cfg, q, lines(dir, i), false)
 		if err != nil {
 			return r, err
 		}
-		times = append(times, d)
+		costs = append(costs, c)
 	}
-	slices.Sort(times)
-	r.EventsPerSec = float64(cfg.Events) / times[len(times)/2].Seconds()
+	perSecond := func(d time.Duration) float64 { return float64(cfg.Events) / d.Seconds() }
+	c := byhand.Median(costs)
+	r.EventsPerSec, r.EventsPerCPU = perSecond(c.Wall), perSecond(c.CPU)
 	if !cfg.ByHand {
 		return r, nil
 	}
-	o := byhand.Options{Settings: settings(cfg.Events), View: cfg.View}
-	_, d, err := byhand.Measure(q, o, cfg.Runs)
+	o := byhand.Options{Settings: settings(cfg.Events), View: cfg.View, File: lines(dir, -1), Now: func() time.Time { return queries.Clock }}
+	_, c, err = byhand.Measure(q, o, cfg.Runs)
 	if err != nil {
 		return r, err
 	}
-	r.ByHandPerSec = float64(cfg.Events) / d.Seconds()
-	r.Ratio = r.EventsPerSec / r.ByHandPerSec
+	r.ByHandPerSec, r.ByHandPerCPU = perSecond(c.Wall), perSecond(c.CPU)
+	r.Ratio, r.CPURatio = r.EventsPerSec/r.ByHandPerSec, r.EventsPerCPU/r.ByHandPerCPU
+	if cfg.File {
+		err = sameFile(lines(dir, -1), lines(dir, cfg.Runs-1))
+	} else {
+		err = sameAnswer(ctx, cfg, q, o)
+	}
+	r.Verified = err == nil
+	return r, err
+}
+
+// VerifyNexmark compares the answers of the queries with those of the hand-written programs, without measuring.
+func VerifyNexmark(ctx context.Context, cfg NexmarkConfig) (err error) {
+	for _, q := range cfg.Queries {
+		if err := verify(ctx, cfg, q); err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+	}
+	return nil
+}
+
+func verify(ctx context.Context, cfg NexmarkConfig, q string) (err error) {
+	o := byhand.Options{Settings: settings(cfg.Events), View: cfg.View, Now: func() time.Time { return queries.Clock }}
+	if !cfg.File {
+		return sameAnswer(ctx, cfg, q, o)
+	}
+	dir, err := os.MkdirTemp(cfg.Dir, "weir-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o.File = lines(dir, -1)
+	if _, err := byhand.Run(q, o); err != nil {
+		return err
+	}
+	if _, _, err := runOnce(ctx, cfg, q, lines(dir, 0), false); err != nil {
+		return err
+	}
+	return sameFile(o.File, lines(dir, 0))
+}
+
+// lines is the file of a run, -1 for that of the hand-written program; "" without a directory.
+func lines(dir string, run int) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, fmt.Sprintf("run%d.csv", run))
+}
+
+// sameFile compares the lines of files.
+func sameFile(byHand, weir string) error {
+	same, n, err := byhand.SameLines(byHand, weir)
+	if err == nil && !same {
+		err = fmt.Errorf("the file is wrong: by hand it has %d lines, and other ones", n)
+	}
+	return err
+}
+
+// sameAnswer runs a query and compares its answer with the one by hand.
+func sameAnswer(ctx context.Context, cfg NexmarkConfig, q string, o byhand.Options) error {
 	o.Checksum = true
 	want, err := byhand.Run(q, o)
 	if err != nil {
-		return r, err
+		return err
 	}
-	got, _, err := runOnce(ctx, cfg, q, true)
+	got, _, err := runOnce(ctx, cfg, q, "", true)
 	if err != nil {
-		return r, err
+		return err
 	}
 	if got.Rows != want.Checksum.Rows || got.Sum != want.Checksum.Sum {
-		return r, fmt.Errorf("the answer is wrong: %d rows with checksum %x, by hand %d rows with %x",
+		return fmt.Errorf("the answer is wrong: %d rows with checksum %x, by hand %d rows with %x",
 			got.Rows, got.Sum, want.Checksum.Rows, want.Checksum.Sum)
 	}
-	r.Verified = true
-	return r, nil
+	return nil
 }
 
 func settings(events int64) nexmark.Settings {
@@ -175,46 +250,55 @@ func start(ctx context.Context, cfg NexmarkConfig) (in *instance, err error) {
 
 // runOnce runs a query over a fresh server until the source is at its end, and gives the answer's checksum
 // if verify asks for it.
-func runOnce(ctx context.Context, cfg NexmarkConfig, q string, verify bool) (sum blackhole.Checksum, d time.Duration, err error) {
+func runOnce(ctx context.Context, cfg NexmarkConfig, q, file string, verify bool) (sum blackhole.Checksum, cost byhand.Cost, err error) {
 	in, err := start(ctx, cfg)
 	if err != nil {
-		return sum, 0, err
+		return sum, cost, err
 	}
 	defer func() { err = errors.Join(err, in.stop()) }()
-	for _, st := range queries.Sources(fmt.Sprintf("events = '%d', seed = '1', splits = '%d'", cfg.Events, cfg.Parallelism)) {
+	options := fmt.Sprintf("events = '%d', seed = '1', splits = '%d'", cfg.Events, cfg.Parallelism)
+	for _, st := range append(queries.Sources(options), queries.Setup(q)...) {
 		if _, err := in.conn.Exec(ctx, st); err != nil {
-			return sum, 0, err
+			return sum, cost, fmt.Errorf("%s: %w", st, err)
 		}
 	}
 	text, err := queries.Query(q)
 	if err != nil {
-		return sum, 0, err
+		return sum, cost, err
 	}
-	st := "CREATE MATERIALIZED VIEW out AS " + text
-	if !cfg.View {
-		opts := ""
-		if verify {
-			opts = ", checksum = 'true'"
-		}
-		st = "CREATE SINK out AS " + text + " WITH (connector = 'blackhole'" + opts + ")"
+	sts := []string{"CREATE SINK out AS " + text + " WITH (connector = 'blackhole')"}
+	switch {
+	case cfg.View:
+		sts[0] = "CREATE MATERIALIZED VIEW out AS " + text
+	case file != "":
+		sts[0] = "CREATE SINK out AS " + text + " WITH (connector = 'file', path = '" + file + "') FORMAT PLAIN ENCODE CSV"
+		sts = append(sts, "CHECKPOINT") // the rows behind the last one are not in the file yet
+	case verify:
+		sts[0] = "CREATE SINK out AS " + text + " WITH (connector = 'blackhole', checksum = 'true')"
 	}
 	runtime.GC()
-	begin := time.Now()
-	if _, err := in.conn.Exec(ctx, st); err != nil {
-		return sum, 0, err
-	}
-	if err := in.awaitEnd(ctx); err != nil {
-		return sum, 0, err
-	}
-	d = time.Since(begin)
-	if !verify {
-		return sum, d, nil
+	cost, err = byhand.Timed(func() error {
+		if _, err := in.conn.Exec(ctx, sts[0]); err != nil {
+			return err
+		}
+		if err := in.awaitEnd(ctx); err != nil {
+			return err
+		}
+		for _, st := range sts[1:] {
+			if _, err := in.conn.Exec(ctx, st); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || !verify {
+		return sum, cost, err
 	}
 	if !cfg.View {
-		return in.sinks[len(in.sinks)-1].Total(), d, nil
+		return in.sinks[len(in.sinks)-1].Total(), cost, nil
 	}
 	sum, err = in.viewChecksum(ctx)
-	return sum, d, err
+	return sum, cost, err
 }
 
 // awaitEnd waits until every source that runs has been read to its end and the answer is complete, as a

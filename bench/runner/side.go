@@ -10,11 +10,12 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
-	"syscall"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/weirdb/weir/bench/byhand"
 	queries "github.com/weirdb/weir/bench/nexmark"
 )
 
@@ -113,8 +114,8 @@ func RunSide(ctx context.Context, cfg SideConfig, in io.Reader, out io.Writer) e
 // createSources gives each query a schema with sources of its own, which is read from the start together with the others.
 func (in *instance) createSources(ctx context.Context, cfg SideConfig) error {
 	for _, q := range cfg.Queries {
-		for _, st := range append([]string{"CREATE SCHEMA " + q, "SET search_path = " + q},
-			queries.Sources(fmt.Sprintf("events = '%d', seed = '%d', splits = '%d'", cfg.Events, cfg.Seed, cfg.Parallelism))...) {
+		for _, st := range slices.Concat([]string{"CREATE SCHEMA " + q, "SET search_path = " + q},
+			queries.Sources(fmt.Sprintf("events = '%d', seed = '%d', splits = '%d'", cfg.Events, cfg.Seed, cfg.Parallelism)), queries.Setup(q)) {
 			if _, err := in.conn.Exec(ctx, st); err != nil {
 				return fmt.Errorf("%s: %w", st, err)
 			}
@@ -203,10 +204,4 @@ func rest(ctx context.Context) (r sideRest, err error) {
 }
 
 // cpuSeconds is what this process has used.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
-}
+func cpuSeconds() float64 { return byhand.CPUTime().Seconds() }

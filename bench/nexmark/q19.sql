@@ -1,0 +1,8 @@
+-- Top 10 bids of each auction by price.
+SELECT auction, bidder, price, channel, url, date_time, extra, rank_number
+FROM (
+  SELECT auction, bidder, price, channel, url, date_time, extra,
+    row_number() OVER (PARTITION BY auction ORDER BY price DESC) AS rank_number
+  FROM bid
+) AS b
+WHERE rank_number <= 10
