@@ -239,7 +239,7 @@ func TestFailingJobs(t *testing.T) {
 			a.must("CREATE SINK s AS SELECT id, v FROM t WITH (connector = 'faulty')")
 			a.must("INSERT INTO t VALUES (0, 0)")
 			b.must("BEGIN")
-			b.must("INSERT INTO t VALUES (100, 100)")
+			b.must("INSERT INTO t VALUES (1000000, 100)")
 			r.must("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 			r.want("SELECT n FROM v", "1")
 
@@ -258,13 +258,13 @@ func TestFailingJobs(t *testing.T) {
 				}
 			}
 			a.want("SELECT * FROM v", fmt.Sprintf("%d|%d", id+1, id*(id+1)/2))
-			if msg := b.fails("40001", "INSERT INTO t VALUES (101, 101)"); !strings.Contains(msg, "can be tried again") {
+			if msg := b.fails("40001", "INSERT INTO t VALUES (1000001, 101)"); !strings.Contains(msg, "can be tried again") {
 				t.Error(msg)
 			}
 			b.must("ROLLBACK")
 			r.fails("40001", "SELECT n FROM v")
 			r.must("ROLLBACK")
-			b.must("INSERT INTO t VALUES (100, 0)")
+			b.must("INSERT INTO t VALUES (1000000, 0)")
 			r.want("SELECT n FROM v", fmt.Sprint(id+2))
 			problem := a.get("SELECT name, state, problem FROM weir_jobs WHERE kind = 'sink'")
 			if len(problem) != 1 || !strings.Contains(problem[0], errFaulty.Error()) || strings.Contains(problem[0], "goroutine") {
