@@ -271,8 +271,13 @@ func (r *Runtime) gone(actors []checkpoint.ActorID, completed, saved checkpoint.
 	close(g.gone)
 }
 
-// gap is the epochs after from and before to, which is 0 while that is not known.
-type gap struct{ from, to storage.Epoch }
+// gap is the epochs after from and before to, which is 0 while that is not known. A job that fails again before it
+// is back has a gap for each failure, so that the end of one says nothing about the other.
+type gap struct {
+	from, to storage.Epoch
+	// region is whose failure it is: nil for jobs that are Absent, or whose region was given up.
+	region *Region
+}
 
 // missing notes that the jobs of a region have no versions of the epochs from now on.
 func (r *Runtime) missing(g *Region) {
@@ -281,10 +286,7 @@ func (r *Runtime) missing(g *Region) {
 	oldest := r.cfg.Store.Oldest()
 	for _, d := range g.jobs {
 		gs := slices.DeleteFunc(r.gaps[d.job.ID], func(p gap) bool { return p.to != 0 && p.to <= oldest })
-		if n := len(gs); n == 0 || gs[n-1].to != 0 {
-			gs = append(gs, gap{from: g.completed})
-		}
-		r.gaps[d.job.ID] = gs
+		r.gaps[d.job.ID] = append(gs, gap{from: g.completed, region: g})
 	}
 }
 
@@ -309,14 +311,36 @@ func (r *Runtime) Readable(id JobID, e storage.Epoch) bool {
 	return true
 }
 
-// Back says that jobs that were lost have versions again, from an epoch on. For a job that is gone for good, and so
-// read by nobody, that is any epoch.
-func (r *Runtime) Back(e storage.Epoch, ids ...JobID) {
+// Back says that jobs that were Absent, or given up, have versions again, from an epoch on.
+func (r *Runtime) Back(e storage.Epoch, ids ...JobID) { r.back(nil, e, ids) }
+
+// Back says that the jobs of the region have versions again, from an epoch on; one that has failed again meanwhile
+// is part of another region, which has its own word on that. For a job that is gone for good, and so read
+// by nobody, that is any epoch.
+func (g *Region) Back(e storage.Epoch) { g.rt.back(g, e, g.Jobs()) }
+
+func (r *Runtime) back(g *Region, e storage.Epoch, ids []JobID) {
 	r.regionsMu.Lock()
 	defer r.regionsMu.Unlock()
 	for _, id := range ids {
-		if gs := r.gaps[id]; len(gs) > 0 && gs[len(gs)-1].to == 0 {
-			gs[len(gs)-1].to = e
+		for k, p := range r.gaps[id] {
+			if p.region == g && p.to == 0 {
+				r.gaps[id][k].to = e
+			}
+		}
+	}
+}
+
+// GiveUp says that the jobs of the region do not come back with it: they have no versions until Runtime.Back says
+// from when they have.
+func (g *Region) GiveUp() {
+	g.rt.regionsMu.Lock()
+	defer g.rt.regionsMu.Unlock()
+	for _, id := range g.Jobs() {
+		for k, p := range g.rt.gaps[id] {
+			if p.region == g {
+				g.rt.gaps[id][k].region = nil
+			}
 		}
 	}
 }

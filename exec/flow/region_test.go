@@ -165,7 +165,7 @@ func (w *world) repair(rt *Runtime) {
 			return
 		}
 		for _, g := range open {
-			rt.Back(e, g.Jobs()...)
+			g.Back(e)
 		}
 		for _, g := range open {
 			g.Release()
@@ -274,6 +274,46 @@ func TestRandomFailures(t *testing.T) {
 	if restarts == 0 {
 		t.Error("nothing was started again")
 	}
+}
+
+// A job that fails again while it is about to be back is not read: the end of the first restart, which knows nothing of
+// the second failure yet, must not cover it up.
+func TestFailureBeforeBack(t *testing.T) {
+	w := quiet(t)
+	v := w.finish(w.create("agg", tableID))
+	fails := func(completed storage.Epoch) *Region {
+		g := &Region{rt: w.rt, jobs: []*deployed{w.rt.job(v.ID)}, completed: completed}
+		w.rt.missing(g)
+		return g
+	}
+	readable := func(from, to storage.Epoch) (got []storage.Epoch) {
+		for e := from; e <= to; e++ {
+			if w.rt.Readable(v.ID, e) {
+				got = append(got, e)
+			}
+		}
+		return got
+	}
+	expect := func(when string, want ...storage.Epoch) {
+		t.Helper()
+		if got := readable(1005, 1016); !slices.Equal(got, want) {
+			t.Errorf("%s: readable at %v, want %v", when, got, want)
+		}
+	}
+	first := fails(1005)
+	expect("after the first failure", 1005)
+	second := fails(1009)
+	expect("after the second", 1005)
+	first.Back(1008)
+	expect("after the first restart", 1005, 1008, 1009)
+	second.Back(1012)
+	expect("after the second restart", 1005, 1008, 1009, 1012, 1013, 1014, 1015, 1016)
+	third, fourth := fails(1012), fails(1014)
+	third.GiveUp()
+	w.rt.Back(1014, v.ID)
+	expect("resumed, and failed again meanwhile", 1005, 1008, 1009, 1012, 1014)
+	fourth.Back(1016)
+	expect("at the end", 1005, 1008, 1009, 1012, 1014, 1016)
 }
 
 // armRandom makes some job fail soon.

@@ -294,7 +294,9 @@ func (i *Incarnation) caughtUp(r *restart, e storage.Epoch, prog *progress) {
 	if i.RT.Wait(r.ctx, e) != nil {
 		return
 	}
-	i.RT.Back(e, jobsOf(r.jobs)...)
+	for _, g := range r.flows {
+		g.Back(e)
+	}
 	i.e.foMu.Lock()
 	current := i.e.regions[r.id] == r
 	if current {
@@ -360,6 +362,7 @@ func (i *Incarnation) giveUp(r *restart, s failover.Stall) {
 		return
 	}
 	for _, g := range r.flows {
+		g.GiveUp()
 		g.Release()
 	}
 	i.e.foMu.Lock()
