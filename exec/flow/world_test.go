@@ -443,12 +443,15 @@ func (w *world) drop(v *view, pending []*view) (gone []*view) {
 	var ids []JobID
 	var save Save
 	for _, g := range gone {
-		close(g.gone)
 		ids = append(ids, g.ID)
 		save.Drop = append(save.Drop, g.tables()...)
 	}
 	w.mu.Lock()
 	w.views = slices.DeleteFunc(w.views, func(o *view) bool { return slices.Contains(gone, o) })
+	for _, g := range gone {
+		// Only now: a restart does not wait for it any more, and says that it is back.
+		close(g.gone)
+	}
 	save.Meta = []storage.MetaOp{w.catalog()}
 	e, err := w.rt.Remove(context.Background(), save, ids...)
 	w.mu.Unlock()
@@ -725,6 +728,14 @@ func (w *world) compare() (storage.Epoch, []string) {
 	snap, err := w.store.Latest()
 	w.must(err)
 	defer snap.Release()
+	// Once for all, and a view before what is under it: relations come back meanwhile.
+	readable := map[JobID]bool{}
+	for _, v := range slices.Backward(w.views) {
+		readable[v.ID] = w.rt.Readable(v.ID, snap.Epoch())
+	}
+	for _, s := range w.sources {
+		readable[s.jobID()] = w.rt.Readable(s.jobID(), snap.Epoch())
+	}
 	rels := map[JobID][][]int64{}
 	c := vec.NewChunk(tableTypes, 0)
 	it := snap.Table(tableID).Iterator(nil, nil, false)
@@ -738,7 +749,7 @@ func (w *world) compare() (storage.Epoch, []string) {
 		rels[tableID] = append(rels[tableID], []int64{c.Cols[0].Int[i], c.Cols[1].Int[i], c.Cols[2].Int[i]})
 	}
 	for _, s := range w.sources {
-		if !w.rt.Readable(s.jobID(), snap.Epoch()) {
+		if !readable[s.jobID()] {
 			continue
 		}
 		ps, ok := w.rt.SourcePositions(s.jobID(), snap.Epoch())
@@ -753,11 +764,11 @@ func (w *world) compare() (storage.Epoch, []string) {
 		}
 	}
 	for _, v := range w.views {
-		if v.from > snap.Epoch() || !w.rt.Readable(v.ID, snap.Epoch()) {
+		if v.from > snap.Epoch() || !readable[v.ID] {
 			delete(rels, v.ID)
 			continue
 		}
-		if v.Over != tableID && !w.rt.Readable(v.Over, snap.Epoch()) {
+		if v.Over != tableID && !readable[v.Over] {
 			w.t.Errorf("%v: epoch %d: view %d is readable, but not %d under it", w.cfg, snap.Epoch(), v.ID, v.Over)
 			continue
 		}
