@@ -162,6 +162,13 @@ type Source interface {
 	Open(ctx context.Context, split int, offset []byte, cols []int) (Reader, error)
 }
 
+// KeyedSource is a Source that knows columns by which its rows differ.
+type KeyedSource interface {
+	Source
+	// Keys lists sets of columns that are never NULL and of which no two rows, of any splits, agree in all.
+	Keys() [][]int
+}
+
 // Reader reads one split. It is used by one goroutine, except Ready's channel.
 type Reader interface {
 	// Next appends at most max rows to dst (a chunk of the full schema that the caller has reset)

@@ -86,7 +86,11 @@ func (d *db) create(st ast.Statement) error {
 		if err := columns(r, st.Columns, nil); err != nil {
 			return err
 		}
-		r.Key = nil
+		// What a connector promises is written as a key here.
+		for _, u := range r.Uniques {
+			r.SourceKeys = append(r.SourceKeys, u.Columns)
+		}
+		r.Key, r.PrimaryKey, r.Uniques = nil, "", nil
 		r.Columns = r.Columns[:len(st.Columns)]
 		watermark(r, st.Watermark)
 		d.put(r)

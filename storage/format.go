@@ -12,7 +12,7 @@ import (
 
 // FormatVersion is the version of everything under the data directory that this code reads and
 // writes: keys, records, log segments. It grows when one of them changes its meaning.
-const FormatVersion = 2
+const FormatVersion = 3
 
 const (
 	formatFile   = "WEIR_FORMAT"

@@ -34,7 +34,7 @@ func TestOpenRefusesUnknownFormat(t *testing.T) {
 	mustClose(t, testStore(t, fs))
 	mustClose(t, testStore(t, fs))
 	for content, want := range map[string]string{
-		"weir state format 1\n":   "state format version 1, but this Weir reads and writes version 2",
+		"weir state format 1\n":   "state format version 1, but this Weir reads and writes version 3",
 		"weir state format 999\n": "version 999",
 		"something else\n":        `does not hold a format version but "something else"`,
 		"":                        "does not hold a format version",
@@ -50,7 +50,7 @@ func TestOpenRefusesUnknownFormat(t *testing.T) {
 	if _, err := Open(testConfig(fs)); err == nil || !strings.Contains(err.Error(), "no "+formatFile) {
 		t.Errorf("no format file: %v", err)
 	}
-	rewrite(t, fs, "db/"+formatFile, []byte("weir state format 2\n"))
+	rewrite(t, fs, "db/"+formatFile, []byte("weir state format 3\n"))
 	mustClose(t, testStore(t, fs))
 }
 

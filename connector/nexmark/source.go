@@ -129,7 +129,21 @@ func sameValues(t, gen types.Type) bool {
 
 func (s *source) Columns() []exec.Column { return s.cols }
 func (s *source) Splits() int            { return s.splits }
-func (s *source) Replayable() bool       { return true }
+
+// Keys says that persons and auctions have an id of their own.
+func (s *source) Keys() [][]int {
+	if s.kind == Bid {
+		return nil
+	}
+	for i, c := range s.genCols {
+		if s.kind == Person && c == PersonID || s.kind == Auction && c == AuctionID {
+			return [][]int{{i}}
+		}
+	}
+	return nil
+}
+
+func (s *source) Replayable() bool { return true }
 
 // Open makes a reader. An offset is the decimal number of the next event.
 func (s *source) Open(_ context.Context, split int, offset []byte, cols []int) (exec.Reader, error) {

@@ -39,6 +39,8 @@ type HashJoinConfig struct {
 	// LeftRowKey and RightRowKey identify a row within its side; nil: rows are a multiset.
 	LeftRowKey, RightRowKey         []int
 	LeftAppendOnly, RightAppendOnly bool
+	// LeftUnique and RightUnique promise that no two rows of a side have the same key.
+	LeftUnique, RightUnique bool
 	// LeftDist and RightDist are the columns by which the inputs are distributed: among the keys.
 	LeftDist, RightDist []int
 	// Output lists columns of left ++ right (semi, anti: of left) that are emitted.
@@ -67,7 +69,8 @@ type JoinInterval struct {
 //	         its rows, and for one row in the order of the chain of matches. Semi and anti joins emit left
 //	         rows.
 //	State:   the rows of both sides, only the columns that are needed, in state tables "left"
-//	         and "right", keyed by join key and row identity.
+//	         and "right", keyed by join key and row identity. Where the other side has one row for a key at most and
+//	         that never goes, a row is kept until that row is there.
 //	Memory:  the rows changed since the last checkpoint, plus a cache within its budget; an entry of
 //	         the cache is a key with all rows of both sides.
 //	Barrier: hands dirty rows to the state tables, forwards it. Keys below the watermarks of both sides, and rows that are too
@@ -195,6 +198,11 @@ func NewHashJoin(cfg HashJoinConfig) (*HashJoin, error) {
 	j.sides[1] = newJoinSide(cfg.Right, cfg.RightKeys, cfg.RightRowKey, need[1], cfg.RightAppendOnly && cfg.Interval == nil)
 	j.sides[0].outer = slices.Contains([]JoinKind{Left, Full, Semi, Anti}, cfg.Kind)
 	j.sides[1].outer = cfg.Kind == Right || cfg.Kind == Full
+	unique := [2]bool{cfg.LeftUnique && cfg.LeftAppendOnly, cfg.RightUnique && cfg.RightAppendOnly}
+	for p, s := range j.sides {
+		s.brief = s.numbered && unique[1-p] && len(cfg.LeftKeys) > 0 && !cfg.BuildRight &&
+			(cfg.Kind == Inner || cfg.Kind == Left && p == 0 || cfg.Kind == Right && p == 1)
+	}
 	j.once = (cfg.Kind == Semi || cfg.Kind == Anti) && cfg.RightAppendOnly && cfg.Residual == nil
 	for p, dist := range [][]int{cfg.LeftDist, cfg.RightDist} {
 		s := j.sides[p]
@@ -254,6 +262,9 @@ func (j *HashJoin) Chunk(port int, c *vec.Chunk) error {
 	}
 	if err := j.apply(port, s, c); err != nil {
 		return err
+	}
+	if o.brief {
+		j.dropMet(1-port, o)
 	}
 	j.sweeper.made += c.Len()
 	return j.account()
@@ -361,6 +372,15 @@ func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk, add bool) error {
 		for _, row := range j.idx.added {
 			*j.recs.at(ents[row]) = joinRec{}
 		}
+		for _, s := range j.sides {
+			if !s.brief {
+				continue
+			}
+			s.pieces.ensure(j.keyStore.n)
+			for _, row := range j.idx.added {
+				*s.pieces.at(ents[row]) = 0
+			}
+		}
 		if j.cold {
 			if err := j.load(cols, n, ents, j.idx.added); err != nil {
 				return err
@@ -461,7 +481,7 @@ func (j *HashJoin) appendCopies(port int, s *joinSide, c *vec.Chunk) error {
 		}
 		for k := int64(0); k < d && e != none; k++ {
 			rec := j.recs.at(e)
-			if j.once && rec.rows[1] > 0 {
+			if j.once && rec.rows[1] > 0 || s.brief && rec.head[1-port] != 0 {
 				break
 			}
 			r := s.alloc(e, &rec.head[port])
@@ -473,6 +493,29 @@ func (j *HashJoin) appendCopies(port int, s *joinSide, c *vec.Chunk) error {
 		}
 	}
 	return nil
+}
+
+// dropMet forgets the rows of a brief side that have met the row of the other side that the chunk has brought for
+// their key.
+func (j *HashJoin) dropMet(port int, s *joinSide) {
+	for i, e := range j.ents {
+		if e == none || j.skipped(i) {
+			continue
+		}
+		rec := j.recs.at(e)
+		if rec.rows[port] == 0 {
+			continue
+		}
+		for rec.head[port] != 0 {
+			s.unlink(rec.head[port]-1, &rec.head[port], 0)
+		}
+		j.deletePieces(s, e)
+		s.fresh -= int(rec.rows[port] - rec.saved[port])
+		rec.rows[port], rec.saved[port] = 0, 0
+		if rec.head == [2]uint32{} {
+			j.empties = append(j.empties, e)
+		}
+	}
 }
 
 // count notes a new row of a numbered side under a key.
@@ -524,7 +567,7 @@ func (j *HashJoin) appendRows(port int, s *joinSide, c *vec.Chunk) {
 			continue
 		}
 		rec := j.recs.at(e)
-		if j.once && s.numbered && rec.rows[1] > 0 {
+		if j.once && s.numbered && rec.rows[1] > 0 || s.brief && rec.head[1-port] != 0 {
 			continue
 		}
 		r := s.link(e, &rec.head[port])

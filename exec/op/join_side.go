@@ -21,7 +21,13 @@ type joinSide struct {
 	// equal ones stay apart. The rows that came under a join key since the last checkpoint, which
 	// are the first ones of the chain, are stored together, under the number of the first of them.
 	numbered bool
-	outer    bool // rows without a match show in the output
+	// brief: numbered, and the other side has at most one row for a key, which never goes: with that row a row of this side is
+	// through, and is not kept any longer. Its state has the number of the piece in place of the number of the row, so that the
+	// keys of all of them are known.
+	brief bool
+	// pieces counts, by key, the values in the state table of a brief side.
+	pieces paged[uint32]
+	outer  bool // rows without a match show in the output
 	// distKeys are the positions within keys of the distribution columns.
 	distKeys []int
 

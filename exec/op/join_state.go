@@ -10,7 +10,8 @@ import (
 
 // State of a HashJoin. A row's state key is the vnode, the join key and the row's identity; the value is
 // the stored columns, and for multisets the multiplicity. Of an append-only side the rows that came
-// under a key between two checkpoints are one value. All rows of a key are read together, both
+// under a key between two checkpoints are one value, under the number of the first of them, or the number of such values before
+// it if rows are only kept until they meet their only match. All rows of a key are read together, both
 // sides, when the key is first asked for.
 
 // remove deletes row r. hash is that of its identity.
@@ -130,8 +131,16 @@ func (j *HashJoin) checkpointNumbered(s *joinSide) {
 		for i, e := range ents[:n] {
 			rec := j.recs.at(e)
 			count := rec.rows[port] - rec.saved[port]
+			if count == 0 {
+				continue // they have met their match since
+			}
+			number := rec.saved[port]
+			if s.brief {
+				number = *s.pieces.at(e)
+				*s.pieces.at(e)++
+			}
 			s.keys2.key(j.keyBuf.Cols, i, false)
-			s.keys2.buf = binary.BigEndian.AppendUint32(s.keys2.buf, rec.saved[port])
+			s.keys2.buf = binary.BigEndian.AppendUint32(s.keys2.buf, number)
 			s.val = binary.AppendUvarint(s.val[:0], uint64(count))
 			for range count {
 				s.val = vec.EncodeRow(s.val, s.chunk.Cols, at)
@@ -143,6 +152,24 @@ func (j *HashJoin) checkpointNumbered(s *joinSide) {
 		ents = ents[n:]
 	}
 	s.dirty, s.fresh = s.dirty[:0], 0
+}
+
+// deletePieces deletes from the state table what a brief side has under a key.
+func (j *HashJoin) deletePieces(s *joinSide, e uint32) {
+	n := s.pieces.at(e)
+	if *n == 0 {
+		return
+	}
+	j.keyBuf.Reset()
+	for k, v := range j.keyBuf.Cols {
+		j.keyStore.gather(k, []uint32{e}, v)
+	}
+	s.prepareVnodes(j.keyBuf.Cols, 1)
+	key := s.keys2.key(j.keyBuf.Cols, 0, false)
+	for i := range *n {
+		s.st.Delete(binary.BigEndian.AppendUint32(slices.Clip(key), i))
+	}
+	*n = 0
 }
 
 // load reads the rows of new entries: those of the listed rows of the key columns.
@@ -193,6 +220,9 @@ func (j *HashJoin) loadSide(port int, s *joinSide, e uint32, prefix []byte) erro
 				return vec.ErrCorruptRow
 			}
 			val = val[n:]
+		}
+		if s.brief {
+			*s.pieces.at(e)++
 		}
 		for range count {
 			var err error

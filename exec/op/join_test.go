@@ -3,10 +3,12 @@ package op
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
@@ -86,13 +88,15 @@ func naiveJoin(cfg HashJoinConfig, l, r [][]types.Datum, residual func(l, r []ty
 }
 
 type joinCase struct {
-	name            string
-	left, right     string
-	lkeys, rkeys    []int
-	nullSafe        []bool
-	residual        bool // left column 1 < right column 1
-	keyed           [2]bool
-	appendOnly      [2]bool
+	name         string
+	left, right  string
+	lkeys, rkeys []int
+	nullSafe     []bool
+	residual     bool // left column 1 < right column 1
+	keyed        [2]bool
+	appendOnly   [2]bool
+	// unique: no two rows of a side have the same keys.
+	unique          [2]bool
 	output, semiOut []int
 	seeds, perEpoch int
 }
@@ -108,6 +112,10 @@ var joinCases = []joinCase{
 	{name: "append-only multisets", left: "int4 int4 int4", right: "int4 int4 int4", lkeys: []int{2}, rkeys: []int{2}, residual: true, appendOnly: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}},
 	{name: "append-only without residual", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, true}, appendOnly: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}},
 	{name: "append-only multisets without residual", left: "int4 int4 int8", right: "int4 int4 int8", lkeys: []int{2}, rkeys: []int{2}, appendOnly: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0, 1}},
+	{name: "append-only, unique left", left: "int8 int4 int4", right: "int4 int4 int4", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, false}, appendOnly: [2]bool{true, true}, unique: [2]bool{true, false}, output: []int{0, 2, 3, 4}, semiOut: []int{0}, perEpoch: 40},
+	{name: "append-only, unique right, residual", left: "int8 int4 text", right: "int8 int4 text", lkeys: []int{2}, rkeys: []int{2}, residual: true, keyed: [2]bool{true, true}, appendOnly: [2]bool{true, true}, unique: [2]bool{false, true}, output: []int{0, 1, 3}, semiOut: []int{0}, perEpoch: 40},
+	{name: "append-only, both unique, two keys", left: "int8 int4 int4 bool", right: "int8 int4 int4 bool", lkeys: []int{2, 3}, rkeys: []int{2, 3}, nullSafe: []bool{false, true}, residual: true, keyed: [2]bool{true, true}, appendOnly: [2]bool{true, true}, unique: [2]bool{true, true}, output: []int{0, 4}, semiOut: []int{0}, perEpoch: 60},
+	{name: "unique, not append-only", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{0}, rkeys: []int{2}, keyed: [2]bool{true, true}, appendOnly: [2]bool{false, true}, unique: [2]bool{true, false}, output: []int{0, 3}, semiOut: []int{0}},
 	{name: "one side append-only", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, false}, appendOnly: [2]bool{false, true}, output: []int{0, 3, 4}, semiOut: []int{0}},
 	{name: "no keys", left: "int8 int4", right: "int8 int4", residual: true, keyed: [2]bool{true, true}, output: []int{0, 1, 2, 3}, semiOut: []int{0}, seeds: 4},
 	{name: "long chains", left: "int8 int4 bool", right: "int8 int4 bool", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}, seeds: 1, perEpoch: 120},
@@ -119,7 +127,8 @@ func (tc *joinCase) config(t testing.TB, kind JoinKind) (HashJoinConfig, func(l,
 	l, r := mustTypes(tc.left), mustTypes(tc.right)
 	cfg := HashJoinConfig{
 		Kind: kind, Left: l, Right: r, LeftKeys: tc.lkeys, RightKeys: tc.rkeys, NullSafe: tc.nullSafe,
-		LeftAppendOnly: tc.appendOnly[0], RightAppendOnly: tc.appendOnly[1], Output: tc.output,
+		LeftAppendOnly: tc.appendOnly[0], RightAppendOnly: tc.appendOnly[1], LeftUnique: tc.unique[0], RightUnique: tc.unique[1],
+		Output: tc.output,
 	}
 	if kind == Semi || kind == Anti {
 		cfg.Output = tc.semiOut
@@ -136,6 +145,92 @@ func (tc *joinCase) config(t testing.TB, kind JoinKind) (HashJoinConfig, func(l,
 	all := append(append([]types.Type{}, l...), r...)
 	cfg.Residual = callOp(t, all, "<", 1, len(l)+1)
 	return cfg, func(l, r []types.Datum) bool { return l[1].Valid && r[1].Valid && l[1].I < r[1].I }
+}
+
+// uniqueRows leaves out insertions that repeat the keys of an earlier row of a side whose rows have different ones. Only
+// append-only sides are looked at.
+func (tc *joinCase) uniqueRows(cfg HashJoinConfig, epochs [][]testRow) [][]testRow {
+	seen := map[string]bool{}
+	for e, rows := range epochs {
+		kept := rows[:0]
+		for _, r := range rows {
+			if tc.unique[r.port] && tc.appendOnly[r.port] {
+				in, keys := cfg.Left, cfg.LeftKeys
+				if r.port == 1 {
+					in, keys = cfg.Right, cfg.RightKeys
+				}
+				id := fmt.Sprint(r.port)
+				for _, k := range keys {
+					id += " " + vec.FormatDatum(in[k], r.row[k])
+				}
+				if seen[id] {
+					continue
+				}
+				seen[id] = true
+				r.diff = 1
+			}
+			kept = append(kept, r)
+		}
+		epochs[e] = kept
+	}
+	return epochs
+}
+
+// TestHashJoinForgetsWhatHasMet counts what is in the state tables of joins in which rows of one side, or of both, are through once they have met
+// the only row that they can meet.
+func TestHashJoinForgetsWhatHasMet(t *testing.T) {
+	for _, tc := range joinCases {
+		if tc.unique == [2]bool{} || tc.appendOnly != [2]bool{true, true} {
+			continue
+		}
+		t.Run(tc.name, func(t *testing.T) {
+			cfg, _ := tc.config(t, Inner)
+			for seed := range int64(10) {
+				g := &gen{r: rand.New(rand.NewSource(seed)), in: [][]types.Type{cfg.Left, cfg.Right}, keyed: tc.keyed[:], appendOnly: tc.appendOnly[:]}
+				epochs := tc.uniqueRows(cfg, g.epochs(8, tc.perEpoch))
+				// Rows that are kept at the most: of each key all rows of one side only, or the one of the unique side.
+				rows := map[string][2]int{}
+				for _, r := range slices.Concat(epochs...) {
+					in, keys := cfg.Left, cfg.LeftKeys
+					if r.port == 1 {
+						in, keys = cfg.Right, cfg.RightKeys
+					}
+					id := ""
+					for i, k := range keys {
+						if !r.row[k].Valid && (cfg.NullSafe == nil || !cfg.NullSafe[i]) {
+							id = "matches nothing"
+							break
+						}
+						id += " " + vec.FormatDatum(in[k], r.row[k])
+					}
+					n := rows[id]
+					n[r.port]++
+					rows[id] = n
+				}
+				limit := 0
+				for id, n := range rows {
+					switch {
+					case id == "matches nothing":
+					case n[0] == 0 || n[1] == 0:
+						limit += n[0] + n[1]
+					case tc.unique != [2]bool{true, true}:
+						limit++
+					}
+				}
+				ot := &opTest{in: g.in, make: func() (exec.Operator, error) { return NewHashJoin(cfg) }}
+				counted := false
+				ot.left = func(n int) {
+					if counted = true; n > limit {
+						t.Fatalf("seed %d: %d values in the state tables, %d would do", seed, n, limit)
+					}
+				}
+				ot.run(t, runConfig{chunk: 7, parallel: 1, stateful: true, checkpoints: 1}, epochs)
+				if !counted {
+					t.Fatal("nothing was counted")
+				}
+			}
+		})
+	}
 }
 
 // TestHashJoinEqualsFromScratch compares random histories with a join by nested loops at the end.
@@ -160,7 +255,7 @@ func TestHashJoinEqualsFromScratch(t *testing.T) {
 				for seed := range seeds {
 					g := &gen{r: rand.New(rand.NewSource(seed)), in: ot.in, keyed: tc.keyed[:], appendOnly: tc.appendOnly[:]}
 					g.invert = seed%3 == 2
-					epochs := g.epochs(8, per)
+					epochs := tc.uniqueRows(cfg, g.epochs(8, per))
 					ot.check(t, seed, epochs, func(p [][][]types.Datum) [][]types.Datum { return naiveJoin(cfg, p[0], p[1], residual) }, nil)
 				}
 			})
@@ -182,10 +277,12 @@ func TestBatchJoinEqualsFromScratch(t *testing.T) {
 					var ports [2][][]types.Datum
 					for port := 1; port >= 0; port-- {
 						for range 60 {
-							r := testRow{port, g.row(port), 1}
-							rows = append(rows, r)
-							ports[port] = append(ports[port], r.row)
+							rows = append(rows, testRow{port, g.row(port), 1})
 						}
+					}
+					rows = tc.uniqueRows(cfg, [][]testRow{rows})[0]
+					for _, r := range rows {
+						ports[r.port] = append(ports[r.port], r.row)
 					}
 					want := formatRows(nil, nil, nil)
 					for _, chunk := range []int{1, 1024} {

@@ -346,6 +346,7 @@ func (s *script) configure(name, input string) error {
 			Kind: joinKinds[kind], Left: c.types("left"), Right: c.types("right"), LeftKeys: c.cols("left_keys"), RightKeys: c.cols("right_keys"),
 			LeftRowKey: c.cols("left_row_key"), RightRowKey: c.cols("right_row_key"), Output: c.cols("output"),
 			LeftAppendOnly: c.flag("left_append_only"), RightAppendOnly: c.flag("right_append_only"), BuildRight: c.flag("build_right"),
+			LeftUnique: c.flag("left_unique"), RightUnique: c.flag("right_unique"),
 		}
 		if c.flag("null_safe") {
 			for range cfg.LeftKeys {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/planner/prop"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
@@ -160,6 +161,17 @@ var kinds = [...]plan.JoinKind{
 	logical.Full: plan.Full, logical.Semi: plan.Semi, logical.Anti: plan.Anti,
 }
 
+// uniqueKey tells whether no two rows of n have the same values of the join keys.
+func uniqueKey(n logical.Node, keys []scalar.Expr) bool {
+	set := logical.ColSet{}
+	for _, k := range keys {
+		if c, ok := k.(*scalar.Column); ok {
+			set.Add(c.Index)
+		}
+	}
+	return len(set) > 0 && prop.Unique(n, set)
+}
+
 func (b *builder) join(n *logical.Join, need logical.ColSet) built {
 	ls, rs := logical.OutSet(n.L), logical.OutSet(n.R)
 	keys, rest := b.equiKeys(n.On, ls, rs)
@@ -197,6 +209,9 @@ func (b *builder) join(n *logical.Join, need logical.ColSet) built {
 	}
 	if rp.HasKey {
 		out.RightRowKey = rp.Key
+	}
+	if b.stream {
+		out.LeftUnique, out.RightUnique = uniqueKey(n.L, lk), uniqueKey(n.R, rk)
 	}
 	out.Props = b.props(n, cols)
 	return built{out, cols}

@@ -308,6 +308,14 @@ func (w *explainer) describe(n Node) (string, []string) {
 		if n.Interval != nil {
 			add("State: cleaned by the watermarks of %s and %s", colName(n.Interval.LeftCol, l), colName(n.Interval.RightCol, r))
 		}
+		switch l, r := n.Brief(); {
+		case l && r:
+			add("State: rows until they match")
+		case l:
+			add("State: left rows until they match, right rows")
+		case r:
+			add("State: left rows, right rows until they match")
+		}
 		add("Output: %s", names(n.Output, both))
 		return head, d
 	case *TopN:

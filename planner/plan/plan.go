@@ -170,8 +170,10 @@ type (
 		Residual                        scalar.Expr // over left ++ right, or nil
 		LeftRowKey, RightRowKey         []int       // nil: rows are a multiset
 		LeftAppendOnly, RightAppendOnly bool
-		LeftDist, RightDist             []int
-		Output                          []int
+		// LeftUnique and RightUnique: no two rows of a side have the same keys.
+		LeftUnique, RightUnique bool
+		LeftDist, RightDist     []int
+		Output                  []int
 		// Interval, in stream plans with watermarks on both columns, follows from Residual.
 		Interval *JoinInterval
 	}
@@ -485,7 +487,17 @@ func (n *LookupScan) Inputs() []Node { return nil }
 // Inputs lists what is filtered.
 func (n *TemporalFilter) Inputs() []Node { return []Node{n.In} }
 
-func (n *HashAgg) Inputs() []Node     { return []Node{n.In} }
+func (n *HashAgg) Inputs() []Node { return []Node{n.In} }
+
+// Brief tells for each side of a stream's join whether its rows are kept only until the row of the other side is there that they
+// match: there is one at most, and it never goes.
+func (n *HashJoin) Brief() (left, right bool) {
+	if !n.LeftAppendOnly || !n.RightAppendOnly || n.Interval != nil {
+		return false, false
+	}
+	return n.RightUnique && (n.Kind == Inner || n.Kind == Left), n.LeftUnique && (n.Kind == Inner || n.Kind == Right)
+}
+
 func (n *HashJoin) Inputs() []Node    { return []Node{n.L, n.R} }
 func (n *TopN) Inputs() []Node        { return []Node{n.In} }
 func (n *Window) Inputs() []Node      { return []Node{n.In} }

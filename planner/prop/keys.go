@@ -72,6 +72,11 @@ func Keys(n logical.Node) []logical.ColSet {
 				add(s)
 			}
 		}
+		for _, k := range n.Rel.SourceKeys {
+			if s, ok := set(k); ok {
+				add(s)
+			}
+		}
 	case *logical.Values:
 		if len(n.Rows) <= 1 {
 			add(logical.ColSet{})

@@ -32,7 +32,7 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		return op.NewHashJoin(op.HashJoinConfig{
 			Interval: joinInterval(n.Interval), Left: in(0), Right: in(1), Kind: joinKind(n.Kind), LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: n.NullSafe,
 			LeftRowKey: n.LeftRowKey, RightRowKey: n.RightRowKey,
-			LeftAppendOnly: n.LeftAppendOnly, RightAppendOnly: n.RightAppendOnly,
+			LeftAppendOnly: n.LeftAppendOnly, RightAppendOnly: n.RightAppendOnly, LeftUnique: n.LeftUnique, RightUnique: n.RightUnique,
 			LeftDist: n.LeftDist, RightDist: n.RightDist, Output: n.Output, Residual: n.Residual, BuildRight: batch,
 		})
 	case *plan.TopN:

@@ -265,6 +265,9 @@ func (d *definer) createSource(st *ast.CreateSource) error {
 		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: c.Type})
 	}
 	rel.AppendOnly = true
+	if k, ok := src.(exec.KeyedSource); ok {
+		rel.SourceKeys = k.Keys()
+	}
 	if st.Watermark != nil {
 		if rel.Watermark, err = d.watermark(rel, st.Watermark); err != nil {
 			return err

@@ -116,6 +116,9 @@ type Relation struct {
 	Uniques    []Unique `json:",omitempty"`
 	Checks     []Check  `json:",omitempty"`
 	AppendOnly bool     `json:",omitempty"`
+	// SourceKeys are sets of columns of which the connector of a source promises that they are never NULL and that no two
+	// rows agree in all of them.
+	SourceKeys [][]int `json:",omitempty"`
 	// Query is the defining query of a view, materialized view or sink as SQL text, with names
 	// resolved by SearchPath at creation.
 	Query      string   `json:",omitempty"`
