@@ -31,6 +31,7 @@ var benchExprs = []struct{ name, text string }{
 	{"case_fail", "CASE WHEN b <> 0 THEN a / b ELSE 0 END"},
 	{"in_const", "a IN (1, 5, 9, 100, 500)"},
 	{"date_trunc", "date_trunc('hour', ts)"},
+	{"to_char", "to_char(ts, 'YYYY')"},
 	{"extract", "extract(hour from ts)"},
 	{"cast_text", "a::text"},
 	{"lower", "lower(s)"},

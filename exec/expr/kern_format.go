@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -41,9 +42,9 @@ func addFormatKernels(t table) {
 			return f(st, tmpl, d)
 		}
 	}
-	t.add("to_char(timestamp,text)", template(compileDateFormat, finite(func(_ *state, tmpl types.DateFormat, d types.Datum) (types.Datum, error) {
+	t.add("to_char(timestamp,text)", stampTexts(template(compileDateFormat, finite(func(_ *state, tmpl types.DateFormat, d types.Datum) (types.Datum, error) {
 		return textDatum(tmpl.AppendTimestamp(nil, d.I))
-	})))
+	}))))
 	t.add("to_char(timestamptz,text)", template(compileDateFormat, finite(func(st *state, tmpl types.DateFormat, d types.Datum) (types.Datum, error) {
 		return textDatum(tmpl.AppendTimestamptz(nil, d.I, st.location()))
 	})))
@@ -90,4 +91,73 @@ func addFormatKernels(t table) {
 		n, err := tmpl.ParseTimestamptz(d.S, st.location())
 		return types.DInt(n), err
 	}))
+}
+
+// stampText is to_char of a timestamp with a constant template. Many timestamps have one text, if the template has days or minutes,
+// say: each text is made once as long as it is among the last ones, and shared.
+type stampText struct {
+	callNode
+	tmpl types.DateFormat
+	unit int64
+	made [keptStampTexts]struct {
+		// from is the first timestamp with the text, of which there are unit; the zero value of this type has none.
+		from int64
+		text string
+		ok   bool
+	}
+}
+
+// keptStampTexts is how many texts are kept.
+const keptStampTexts = 16
+
+// stampTexts makes stampText where it can be, and what other makes elsewhere.
+func stampTexts(other factory) factory {
+	return func(c *compiler, call *scalar.Call, args []node) (node, error) {
+		con := args[1].info().con
+		if con == nil || !con.Valid {
+			return other(c, call, args)
+		}
+		tmpl := types.CompileDateFormat(con.S)
+		unit := tmpl.Unit()
+		if tmpl.Empty() || unit == 1 {
+			return other(c, call, args)
+		}
+		return &stampText{callNode: newCallNode(call, args), tmpl: tmpl, unit: unit}, nil
+	}
+}
+
+func (n *stampText) eval(st *state, sel []int32) (*vec.Vector, error) {
+	if err := n.start(st, sel); err != nil {
+		return nil, err
+	}
+	in, out := n.argv[0].Int, n.out.Str
+	last := &n.made[0]
+	return &n.out, st.rows(sel, func(i int) error {
+		t := in[i]
+		if last.ok && uint64(t-last.from) < uint64(n.unit) {
+			out[i] = last.text // what stands in rows that are NULL is nobody's business
+			return nil
+		}
+		switch {
+		case n.out.Nulls.Get(i):
+			return nil
+		case types.IsInfinite(t):
+			n.out.SetNull(i)
+			return nil
+		}
+		k := t / n.unit
+		if t%n.unit < 0 {
+			k--
+		}
+		last = &n.made[uint64(k)%keptStampTexts]
+		if !last.ok || last.from != k*n.unit {
+			text, err := n.tmpl.AppendTimestamp(nil, t)
+			if err != nil {
+				return st.fail(&n.out, i, err)
+			}
+			last.from, last.text, last.ok = k*n.unit, string(text), true
+		}
+		out[i] = last.text
+		return nil
+	})
 }

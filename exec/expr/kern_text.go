@@ -174,14 +174,31 @@ func splitPart(s, sep string, n int64) (string, error) {
 		}
 		return "", nil
 	}
-	parts := strings.Split(s, sep)
 	if n < 0 {
-		n += int64(len(parts)) + 1
+		// Parts are found from the left, however they are counted.
+		if n += int64(strings.Count(s, sep)) + 2; n < 1 {
+			return "", nil
+		}
 	}
-	if n < 1 || n > int64(len(parts)) {
-		return "", nil
+	for ; n > 1; n-- {
+		at := indexOf(s, sep)
+		if at < 0 {
+			return "", nil
+		}
+		s = s[at+len(sep):]
 	}
-	return parts[n-1], nil
+	if at := indexOf(s, sep); at >= 0 {
+		s = s[:at]
+	}
+	return s, nil
+}
+
+// indexOf is strings.Index, which is slower for one byte.
+func indexOf(s, sep string) int {
+	if len(sep) == 1 {
+		return strings.IndexByte(s, sep[0])
+	}
+	return strings.Index(s, sep)
 }
 
 func translate(s, from, to string) string {

@@ -39,7 +39,8 @@ type LookupConfig struct {
 //	         came, each with the rows that the relation has at the end of the epoch, in the order of its key; a left join gives a
 //	         row without any with NULLs.
 //	State:   none: what the relation was is not asked for again.
-//	Memory:  the rows of the epoch.
+//	Memory:  the rows of the epoch, and what the relation has for the keys of the last of them: a key that comes again is not
+//	         read again in an epoch.
 //	Barrier: joins, forwards it.
 //	Errors:  a retraction; those of storage.
 type Lookup struct {
@@ -52,21 +53,39 @@ type Lookup struct {
 	rows  *vec.Chunk // of the epoch
 	bytes int64
 	piece *vec.Chunk
-	// used are the columns of left ++ right that are filled.
+	// used are the columns of left ++ right that the residual needs.
 	used  []bool
-	right *vec.Chunk
 	pairs *vec.Chunk
 	outc  *vec.Chunk
-	keyV  []*vec.Vector
-	key   []byte
-	sel   []int32
+	// pieceOut is a part of outc that is sent.
+	pieceOut *vec.Chunk
+	keyV     []*vec.Vector
+	key      []byte
+
+	// What has been read in this epoch: found has the rows of the relation, behind one of NULLs, ranges those of each entry of idx.
+	seen   *rowStore
+	idx    *keyIndex
+	ranges []lookupRange
+	found  *vec.Chunk
+	hashes []uint64
+	ents   []uint32
+
+	// The pairs that wait to be sent: rows of piece with rows of found, 0 for one without a match.
+	lsel, rsel []int32
+	sel, pass  []int32
 	// marks are the newest watermarks of the input's columns, which wait until the rows before them have passed.
 	marks map[int]int64
 }
 
+// lookupRange is the rows from from to to-1 of found.
+type lookupRange struct{ from, to int32 }
+
+// lookupKept is how many rows of the relation are kept at most, but for those of the last keys.
+const lookupKept = 1 << 16
+
 // NewLookup checks the configuration.
 func NewLookup(cfg LookupConfig) (*Lookup, error) {
-	l := &Lookup{cfg: cfg, rows: vec.NewChunk(cfg.Left, 0), piece: vec.NewChunk(cfg.Left, 0), right: vec.NewChunk(cfg.Right, 1), marks: map[int]int64{}}
+	l := &Lookup{cfg: cfg, rows: vec.NewChunk(cfg.Left, 0), piece: vec.NewChunk(cfg.Left, 0), found: vec.NewChunk(cfg.Right, 0), marks: map[int]int64{}}
 	all := append(slices.Clone(cfg.Left), cfg.Right...)
 	if err := checkCols("Lookup.Output", cfg.Output, len(all)); err != nil {
 		return nil, err
@@ -83,7 +102,6 @@ func NewLookup(cfg LookupConfig) (*Lookup, error) {
 	}
 	l.used = make([]bool, len(all))
 	for _, c := range cfg.Output {
-		l.used[c] = true
 		l.schema = append(l.schema, all[c])
 	}
 	if cfg.Residual != nil {
@@ -93,11 +111,11 @@ func NewLookup(cfg LookupConfig) (*Lookup, error) {
 		}
 		cols, ok := exprColumns(cfg.Residual)
 		for c := range all {
-			l.used[c] = l.used[c] || !ok || slices.Contains(cols, c)
+			l.used[c] = !ok || slices.Contains(cols, c)
 		}
 	}
 	l.pairs = vec.NewChunk(all, 0)
-	l.outc = vec.NewChunk(l.schema, 0)
+	l.outc, l.pieceOut = vec.NewChunk(l.schema, 0), vec.NewChunk(l.schema, 0)
 	return l, nil
 }
 
@@ -159,9 +177,13 @@ func (l *Lookup) join(e storage.Epoch) (err error) {
 		return fmt.Errorf("lookup: %w", err)
 	}
 	defer v.Release()
+	l.forget()
 	for lo := 0; lo < l.rows.Len(); lo += l.max {
 		if err := l.cancelled(); err != nil {
 			return err
+		}
+		if l.found.Len() > lookupKept {
+			l.forget()
 		}
 		l.piece.Reset()
 		l.piece.AppendRange(l.rows, lo, min(lo+l.max, l.rows.Len()))
@@ -173,142 +195,184 @@ func (l *Lookup) join(e storage.Epoch) (err error) {
 			}
 			l.keyV = append(l.keyV, x)
 		}
-		for i := range l.piece.Len() {
-			if err := l.row(v, i); err != nil {
+		if err := l.read(v); err != nil {
+			return err
+		}
+		for i, e := range l.ents {
+			if err := l.row(int32(i), l.ranges[e]); err != nil {
 				return err
 			}
 		}
 		// The rows of piece are overwritten next.
-		if err := l.flush(); err != nil {
+		if err := l.send(); err != nil {
 			return err
 		}
+		// All of it is for the moment only; what is over the budget cannot be given up.
+		held := l.bytes + int64(l.found.Bytes())
+		if err := l.mem.Set(held, held); err != nil {
+			return err
+		}
+	}
+	l.forget()
+	return nil
+}
+
+// forget drops what was read.
+func (l *Lookup) forget() {
+	ts := make([]types.Type, len(l.keys))
+	for i, k := range l.cfg.Keys {
+		ts[i] = k.Type()
+	}
+	l.seen = newRowStore(ts)
+	l.idx = newKeyIndex(l.seen, len(ts))
+	l.ranges = l.ranges[:0]
+	l.found.Reset()
+	row := make([]types.Datum, len(l.cfg.Right))
+	for i := range row {
+		row[i] = types.Null
+	}
+	l.found.AppendRow(row, 1)
+}
+
+// read sets ents to the entries of the keys of piece, after having read the rows of those that are new.
+func (l *Lookup) read(v *storage.Version) error {
+	n := l.piece.Len()
+	l.hashes = vec.HashRows(l.keyV, n, l.hashes)
+	l.ents = slices.Grow(l.ents[:0], n)[:n]
+	l.idx.findOrAdd(l.keyV, l.hashes, l.ents)
+	for len(l.ranges) < int(l.seen.n) {
+		l.ranges = append(l.ranges, lookupRange{})
+	}
+	for _, i := range l.idx.added {
+		from := int32(l.found.Len())
+		if !slices.ContainsFunc(l.keyV, func(x *vec.Vector) bool { return x.Nulls.Get(int(i)) }) {
+			l.key = vec.EncodeKey(l.key[:0], l.keyV, int(i), l.cfg.KeyOrder)
+			if err := l.readKey(v); err != nil {
+				return err
+			}
+		}
+		l.ranges[l.ents[i]] = lookupRange{from, int32(l.found.Len())}
 	}
 	return nil
 }
 
-// row finds the rows of the relation for row i of the piece.
-func (l *Lookup) row(v *storage.Version, i int) error {
-	first := l.pairs.Len()
-	ok := !slices.ContainsFunc(l.keyV, func(x *vec.Vector) bool { return x.Nulls.Get(i) })
-	if ok {
-		l.key = vec.EncodeKey(l.key[:0], l.keyV, i, l.cfg.KeyOrder)
-		if l.cfg.Unique {
-			val, found, err := v.Get(l.key)
-			if err != nil {
-				return err
-			}
-			if found {
-				if err := l.pair(i, val); err != nil {
-					return err
-				}
-			}
-		} else {
-			it := v.Iterator(l.key, storage.PrefixEnd(l.key), false)
-			for it.Next() {
-				if err := l.pair(i, it.Value()); err != nil {
-					return errors.Join(err, it.Close())
-				}
-			}
-			if err := it.Close(); err != nil {
-				return err
-			}
-		}
-	}
-	if l.residual == nil {
-		if l.pairs.Len() == first && l.cfg.Kind == Left {
-			l.null(i)
-		}
-		return l.full()
-	}
-	// The pairs of this row are looked at by themselves, since a left join must know whether any is left.
-	l.sel = l.sel[:0]
-	if l.pairs.Len() > first {
-		sel := make([]int32, 0, l.pairs.Len()-first)
-		for k := first; k < l.pairs.Len(); k++ {
-			sel = append(sel, int32(k))
-		}
-		var err error
-		if l.sel, err = l.residual.EvalFilter(&l.ectx, l.pairs, sel, l.sel); err != nil {
+func (l *Lookup) readKey(v *storage.Version) error {
+	if l.cfg.Unique {
+		val, ok, err := v.Get(l.key)
+		if err != nil || !ok {
 			return err
 		}
+		return l.decode(val)
 	}
-	l.emitPairs(l.sel)
-	l.pairs.Reset()
-	if len(l.sel) == 0 && l.cfg.Kind == Left {
-		l.null(i)
-		l.emitPairs([]int32{0})
-		l.pairs.Reset()
+	it := v.Iterator(l.key, storage.PrefixEnd(l.key), false)
+	for it.Next() {
+		if err := l.decode(it.Value()); err != nil {
+			return errors.Join(err, it.Close())
+		}
 	}
-	if l.outc.Len() >= l.max {
-		return l.send()
-	}
-	return nil
+	return it.Close()
 }
 
-// pair appends row i of the piece with a row of the relation.
-func (l *Lookup) pair(i int, val []byte) error {
-	l.right.Reset()
-	rest, err := vec.DecodeRow(val, l.right.Cols)
+func (l *Lookup) decode(val []byte) error {
+	rest, err := vec.DecodeRow(val, l.found.Cols)
 	if err == nil && len(rest) > 0 {
 		err = vec.ErrCorruptRow
 	}
-	if err != nil {
-		return err
-	}
-	l.append(i, l.right)
-	return nil
+	l.found.PushDiff(1)
+	return err
 }
 
-func (l *Lookup) null(i int) { l.append(i, nil) }
+// row makes pairs of row i of the piece and rows of the relation.
+func (l *Lookup) row(i int32, r lookupRange) error {
+	if r.from == r.to {
+		if l.cfg.Kind != Left {
+			return nil
+		}
+		l.lsel, l.rsel = append(l.lsel, i), append(l.rsel, 0)
+	}
+	for k := r.from; k < r.to; k++ {
+		l.lsel, l.rsel = append(l.lsel, i), append(l.rsel, k)
+		if l.residual == nil && len(l.lsel) >= l.max {
+			if err := l.send(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(l.lsel) < l.max {
+		return nil
+	}
+	return l.send()
+}
 
-func (l *Lookup) append(i int, right *vec.Chunk) {
+// send sends the pairs, but for those for which the residual is not true. The pairs of a row are all there then, as a left join
+// must know whether any is left.
+func (l *Lookup) send() error {
+	if len(l.lsel) == 0 {
+		return nil
+	}
+	if l.residual != nil {
+		if err := l.filter(); err != nil {
+			return err
+		}
+	}
 	n := len(l.cfg.Left)
+	for i, c := range l.cfg.Output {
+		if c < n {
+			l.outc.Cols[i].AppendSel(l.piece.Cols[c], l.lsel)
+		} else {
+			l.outc.Cols[i].AppendSel(l.found.Cols[c-n], l.rsel)
+		}
+	}
+	for _, k := range l.lsel {
+		l.outc.PushDiff(l.piece.Diff(int(k)))
+	}
+	l.lsel, l.rsel = l.lsel[:0], l.rsel[:0]
+	return l.emit(l.outc, l.pieceOut)
+}
+
+// filter takes out the pairs that do not meet the residual.
+func (l *Lookup) filter() error {
+	n := len(l.cfg.Left)
+	l.pairs.Reset()
 	for c, used := range l.used {
 		switch {
 		case !used:
 		case c < n:
-			l.pairs.Cols[c].AppendFrom(l.piece.Cols[c], i)
-		case right == nil:
-			l.pairs.Cols[c].AppendDatum(types.Null)
+			l.pairs.Cols[c].AppendSel(l.piece.Cols[c], l.lsel)
 		default:
-			l.pairs.Cols[c].AppendFrom(right.Cols[c-n], 0)
+			l.pairs.Cols[c].AppendSel(l.found.Cols[c-n], l.rsel)
 		}
 	}
-	l.pairs.PushDiff(l.piece.Diff(i))
-}
-
-// full sends the pairs if they fill a chunk.
-func (l *Lookup) full() error {
-	if l.pairs.Len() < l.max {
-		return nil
-	}
-	return l.flush()
-}
-
-// flush sends all pairs.
-func (l *Lookup) flush() error {
 	l.sel = l.sel[:0]
-	for k := range l.pairs.Len() {
-		l.sel = append(l.sel, int32(k))
+	for k, r := range l.rsel {
+		l.pairs.PushDiff(1)
+		if r != 0 {
+			l.sel = append(l.sel, int32(k))
+		}
 	}
-	l.emitPairs(l.sel)
-	l.pairs.Reset()
-	return l.send()
-}
-
-// emitPairs appends pairs to the output chunk.
-func (l *Lookup) emitPairs(sel []int32) {
-	for i, c := range l.cfg.Output {
-		l.outc.Cols[i].AppendSel(l.pairs.Cols[c], sel)
+	l.pass = l.pass[:0]
+	if len(l.sel) > 0 {
+		var err error
+		if l.pass, err = l.residual.EvalFilter(&l.ectx, l.pairs, l.sel, l.pass); err != nil {
+			return err
+		}
 	}
-	for _, k := range sel {
-		l.outc.PushDiff(l.pairs.Diff(int(k)))
+	out, pass := 0, l.pass
+	for k := 0; k < len(l.lsel); {
+		i, left := l.lsel[k], 0
+		for ; k < len(l.lsel) && l.lsel[k] == i; k++ {
+			if len(pass) > 0 && int(pass[0]) == k {
+				l.lsel[out], l.rsel[out] = i, l.rsel[k]
+				pass = pass[1:]
+				out++
+				left++
+			}
+		}
+		if left == 0 && l.cfg.Kind == Left {
+			l.lsel[out], l.rsel[out] = i, 0
+			out++
+		}
 	}
-}
-
-func (l *Lookup) send() error {
-	if l.outc.Len() == 0 {
-		return nil
-	}
-	return l.emit(l.outc, vec.NewChunk(l.schema, 0))
+	l.lsel, l.rsel = l.lsel[:out], l.rsel[:out]
+	return nil
 }

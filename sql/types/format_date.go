@@ -20,6 +20,29 @@ func CompileDateFormat(s string) DateFormat {
 // Empty says whether the template is the empty string, for which to_char gives NULL.
 func (f DateFormat) Empty() bool { return len(f.nodes) == 0 }
 
+// Unit gives a number of microseconds such that all timestamps of one multiple of it have one text: a day for a template of
+// dates, for example; 1 if the template shows all of the timestamp.
+func (f DateFormat) Unit() int64 {
+	unit := int64(usecPerDay)
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		if n.kind != nodePattern {
+			continue
+		}
+		switch n.key {
+		case "A.M.", "P.M.", "AM", "PM", "HH", "HH12", "HH24":
+			unit = min(unit, usecPerHour)
+		case "MI":
+			unit = min(unit, usecPerMin)
+		case "SS", "SSSS", "SSSSS":
+			unit = min(unit, usecPerSec)
+		case "MS", "US", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6":
+			return 1
+		}
+	}
+	return unit
+}
+
 var (
 	monthNames = [12]string{"January", "February", "March", "April", "May", "June", "July", "August",
 		"September", "October", "November", "December"}
