@@ -155,6 +155,9 @@ func (b *Binder) Expr(e ast.Expr, rel *catalog.Relation, want types.Type, what s
 	x := b.expr(s, e)
 	if want.Kind != types.Unknown {
 		x = b.assign(x, want, func(from types.Type) error {
+			if what == copyWhere {
+				return sqlerr.New(sqlerr.DatatypeMismatch, e.Position(), "argument of WHERE must be type boolean, not type %s", from)
+			}
 			if what == "check constraints" {
 				return sqlerr.New(sqlerr.DatatypeMismatch, e.Position(), "argument of CHECK must be type boolean, not type %s", from)
 			}
@@ -195,6 +198,8 @@ func singular(what string) string {
 		return "DEFAULT expression"
 	case "check constraints":
 		return "check constraint"
+	case copyWhere:
+		return "COPY FROM WHERE condition"
 	case "EXECUTE parameters":
 		return "EXECUTE parameter"
 	case "column generation expressions":

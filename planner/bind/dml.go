@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/weirdb/weir/planner/logical"
@@ -48,7 +49,28 @@ func (b *Binder) Delete(st *ast.Delete) (out *DML, err error) {
 }
 
 // Copy binds the target of COPY table (columns) FROM.
-func (b *Binder) Copy(st *ast.Copy) (out *plan.CopyIn, err error) {
+func (b *Binder) Copy(st *ast.Copy) (*plan.CopyIn, error) {
+	out, err := b.copyTarget(st)
+	if err != nil {
+		// An unknown table or column has no position, as in PostgreSQL; a condition's errors do.
+		var e *sqlerr.Error
+		if errors.As(err, &e) && (e.Code == sqlerr.UndefinedTable || e.Code == sqlerr.UndefinedColumn) {
+			c := *e
+			c.Pos = sqlerr.NoPos
+			err = &c
+		}
+		return nil, err
+	}
+	if st.Where != nil {
+		if out.Where, err = b.Expr(st.Where, out.Target, types.T(types.Bool), copyWhere); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// copyTarget is Copy without its condition.
+func (b *Binder) copyTarget(st *ast.Copy) (out *plan.CopyIn, err error) {
 	defer catch(&err)
 	rel := b.target(*st.Table, "copy to")
 	out = &plan.CopyIn{Target: rel, Cols: b.CopyColumns(rel, st.Columns), Defaults: make([]scalar.Expr, len(rel.Columns))}
@@ -67,6 +89,9 @@ func (b *Binder) Copy(st *ast.Copy) (out *plan.CopyIn, err error) {
 	out.Checks, out.Generated = b.constraints(rel)
 	return out, nil
 }
+
+// copyWhere names the place of a condition of COPY for errors.
+const copyWhere = "COPY FROM WHERE conditions"
 
 // CopyColumns resolves the column list of COPY; without one it is all visible columns that are not
 // generated. It panics with a failure: callers outside go through Copy or ColumnList.

@@ -660,6 +660,8 @@ type CopyIn struct {
 	// Defaults are the values of the other columns: nil where the input has one, a constant
 	// NULL where the server makes the value (see DML.Auto) or Generated does.
 	Defaults []scalar.Expr
+	// Where is the condition that rows must meet to be inserted, over the target's columns before Generated; may be nil.
+	Where scalar.Expr
 	// Auto, Checks and Generated: see DML.
 	Auto      []int
 	Checks    []Check

@@ -1,4 +1,4 @@
-// Package copyfmt reads and writes the text and CSV formats of COPY (PostgreSQL manual, "COPY",
+// Package copyfmt reads and writes the text, CSV and binary formats of COPY (PostgreSQL manual, "COPY",
 // section "File Formats"). It knows fields, not types.
 package copyfmt
 
@@ -12,6 +12,7 @@ import (
 // Options are the format options of COPY.
 type Options struct {
 	CSV    bool
+	Binary bool
 	Header bool
 	// Match: the header must name the columns (HEADER MATCH).
 	Match         bool
@@ -40,7 +41,7 @@ func ParseOptions(opts []ast.Option, to bool) (Options, error) {
 			case "csv":
 				o.CSV = true
 			case "binary":
-				return o, sqlerr.New(sqlerr.FeatureNotSupported, op.Pos, "COPY in binary format is not supported yet")
+				o.Binary = true
 			default:
 				return o, sqlerr.New(sqlerr.InvalidParameterValue, op.Pos, "COPY format %q not recognized", op.Value)
 			}
@@ -94,6 +95,16 @@ func columns(v string) []string {
 
 // finish applies the single-character options and checks that all fit together.
 func (o *Options) finish(delim, quote, escape, null *string) error {
+	if o.Binary {
+		switch {
+		case delim != nil:
+			return sqlerr.Newf(sqlerr.SyntaxError, "cannot specify DELIMITER in BINARY mode")
+		case null != nil:
+			return sqlerr.Newf(sqlerr.SyntaxError, "cannot specify NULL in BINARY mode")
+		case o.Header:
+			return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot specify HEADER in BINARY mode")
+		}
+	}
 	if o.CSV {
 		o.Delim, o.Null, o.Quote, o.Escape = ',', "", '"', '"'
 	}

@@ -38,14 +38,13 @@ func (s *session) copy(ctx context.Context, t *tx, e *execution, st *ast.Copy) (
 	if err := t.writable(st); err != nil {
 		return pgwire.Result{}, err
 	}
-	res, err := s.copyFrom(ctx, t, e, st, opts)
-	return res, unplaced(st, err)
+	return s.copyFrom(ctx, t, e, st, opts)
 }
 
-// unplaced takes the position from an error about the table or a column of COPY, as in Postgres.
+// unplaced takes the position from an error of COPY table TO: it is one in the query that stands for it.
 func unplaced(st *ast.Copy, err error) error {
 	var e *sqlerr.Error
-	if st.Table == nil || !errors.As(err, &e) || e.Code != sqlerr.UndefinedTable && e.Code != sqlerr.UndefinedColumn {
+	if st.Table == nil || !errors.As(err, &e) {
 		return err
 	}
 	c := *e
@@ -85,6 +84,9 @@ func (s *session) copyTo(ctx context.Context, t *tx, e *execution, st *ast.Copy,
 		n += c.Len()
 		return out.rows(c, 0, c.Len())
 	})
+	if err == nil {
+		err = out.end()
+	}
 	return pgwire.Result{Tag: fmt.Sprintf("COPY %d", n)}, err
 }
 
@@ -104,13 +106,22 @@ func (s *session) newCopyOut(e *execution, columns []string, ts []types.Type, op
 	for i, c := range columns {
 		names[i] = []byte(c)
 	}
-	o := &copyOut{opts: opts, as: appendersFor(ts, nil, s.typeEnv()), values: make([][]byte, len(ts))}
+	format := pgwire.Text
+	if opts.Binary {
+		format = pgwire.Binary
+	}
+	o := &copyOut{opts: opts, as: appendersFor(ts, []pgwire.Format{format}, s.typeEnv()), values: make([][]byte, len(ts))}
 	var err error
 	if o.force, err = forced(opts.ForceQuote, names); err != nil {
 		return nil, err
 	}
-	if o.w, err = e.w.CopyOut(pgwire.Text, len(ts)); err != nil {
+	if o.w, err = e.w.CopyOut(format, len(ts)); err != nil {
 		return nil, err
+	}
+	if opts.Binary {
+		if err := o.w.End(copyfmt.AppendBinaryHeader(o.w.Begin())); err != nil {
+			return nil, err
+		}
 	}
 	if opts.Header {
 		if err := o.w.End(opts.AppendRow(o.w.Begin(), names, nil)); err != nil {
@@ -132,11 +143,25 @@ func (o *copyOut) rows(c *vec.Chunk, lo, hi int) error {
 				o.values[k] = o.buf[at:len(o.buf):len(o.buf)]
 			}
 		}
-		if err := o.w.End(o.opts.AppendRow(o.w.Begin(), o.values, o.force)); err != nil {
+		var err error
+		if o.opts.Binary {
+			err = o.w.End(copyfmt.AppendBinaryRow(o.w.Begin(), o.values))
+		} else {
+			err = o.w.End(o.opts.AppendRow(o.w.Begin(), o.values, o.force))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// end writes what ends the data.
+func (o *copyOut) end() error {
+	if !o.opts.Binary {
+		return nil
+	}
+	return o.w.End(copyfmt.AppendBinaryTrailer(o.w.Begin()))
 }
 
 // copyQuery is the query that COPY TO sends.
@@ -194,14 +219,20 @@ type copyIn struct {
 	cols []int
 	env  *types.Env
 	rows *vec.Chunk
+	// defaults are the values of the other columns, where the condition that rows must meet, if there is one.
+	defaults []scalar.Expr
+	where    scalar.Expr
+}
+
+// copyReader is what reads the rows of one format.
+type copyReader interface {
+	Next() ([]copyfmt.Field, error)
+	Line() int
 }
 
 func (s *session) copyFrom(ctx context.Context, t *tx, e *execution, st *ast.Copy, opts copyfmt.Options) (pgwire.Result, error) {
 	if st.Table == nil {
 		return pgwire.Result{}, sqlerr.New(sqlerr.SyntaxError, st.Pos, "COPY FROM needs a table")
-	}
-	if st.Where != nil {
-		return pgwire.Result{}, sqlerr.New(sqlerr.FeatureNotSupported, st.Where.Position(), "COPY FROM ... WHERE is not supported yet")
 	}
 	target, err := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user())).Copy(st)
 	if err != nil {
@@ -212,25 +243,35 @@ func (s *session) copyFrom(ctx context.Context, t *tx, e *execution, st *ast.Cop
 	if err != nil {
 		return pgwire.Result{}, err
 	}
-	in := &copyIn{opts: opts, rel: rel, env: s.typeEnv(), cols: target.Cols}
+	in := &copyIn{opts: opts, rel: rel, env: s.typeEnv(), cols: target.Cols, defaults: target.Defaults, where: target.Where}
 	in.w = &write{s: s, t: t, env: s.execEnv(t), tab: tab, d: &plan.DML{
 		Kind: plan.Insert, Target: rel, Auto: target.Auto, Checks: target.Checks, Generated: target.Generated,
 	}}
 	if err := t.writes.Lock(ctx, tab, false); err != nil {
 		return pgwire.Result{}, err
 	}
-	data, err := e.w.CopyIn(pgwire.Text, len(in.cols))
-	if err != nil {
-		return pgwire.Result{}, err
-	}
-	if err := in.read(ctx, copyfmt.NewReader(data, opts), target.Defaults); err != nil {
+	if err := in.receive(ctx, e.w); err != nil {
 		return pgwire.Result{}, err
 	}
 	return pgwire.Result{Tag: fmt.Sprintf("COPY %d", in.w.count)}, nil
 }
 
-func (in *copyIn) read(ctx context.Context, r *copyfmt.Reader, defaults []scalar.Expr) error {
+// receive asks the client for the data and reads it.
+func (in *copyIn) receive(ctx context.Context, w pgwire.ResultWriter) error {
 	in.rows = vec.NewChunk(in.w.tab.Types(), copyBatch)
+	if in.opts.Binary {
+		data, err := w.CopyIn(pgwire.Binary, len(in.cols))
+		if err != nil {
+			return err
+		}
+		r := copyfmt.NewBinaryReader(data, len(in.cols))
+		return in.read(ctx, r, func(fields []copyfmt.Field) error { return in.binaryRow(r, fields) }, r.Field)
+	}
+	data, err := w.CopyIn(pgwire.Text, len(in.cols))
+	if err != nil {
+		return err
+	}
+	r := copyfmt.NewReader(data, in.opts)
 	if in.opts.Header {
 		fields, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -246,19 +287,24 @@ func (in *copyIn) read(ctx context.Context, r *copyfmt.Reader, defaults []scalar
 		}
 	}
 	forceNull, forceNotNull := in.forceColumns()
+	return in.read(ctx, r, func(fields []copyfmt.Field) error { return in.row(r, fields, forceNull, forceNotNull) }, func() int { return -1 })
+}
+
+// read inserts the rows of r, which row parses; at is the field in which an error of r is.
+func (in *copyIn) read(ctx context.Context, r copyReader, row func([]copyfmt.Field) error, at func() int) error {
 	for {
 		fields, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return in.flush(ctx, defaults)
+			return in.flush(ctx)
 		}
 		if err != nil {
-			return in.locate(err, r, -1)
+			return in.locate(err, r, at())
 		}
-		if err := in.row(r, fields, forceNull, forceNotNull); err != nil {
+		if err := row(fields); err != nil {
 			return err
 		}
 		if in.rows.Len() >= copyBatch {
-			if err := in.flush(ctx, defaults); err != nil {
+			if err := in.flush(ctx); err != nil {
 				return err
 			}
 			if err := ctx.Err(); err != nil {
@@ -312,6 +358,24 @@ func (in *copyIn) row(r *copyfmt.Reader, fields []copyfmt.Field, forceNull, forc
 	return nil
 }
 
+// binaryRow parses one row in binary format into rows.
+func (in *copyIn) binaryRow(r copyReader, fields []copyfmt.Field) error {
+	for i, f := range fields {
+		v := in.rows.Cols[in.cols[i]]
+		if f.Null {
+			v.AppendNull()
+			continue
+		}
+		d, err := types.ParseBinary(in.rel.Columns[in.cols[i]].Type, f.Value)
+		if err != nil {
+			return in.locate(err, r, i)
+		}
+		v.AppendDatum(d)
+	}
+	in.rows.PushDiff(1)
+	return nil
+}
+
 func (in *copyIn) matchHeader(fields []copyfmt.Field) error {
 	if len(fields) != len(in.cols) {
 		return sqlerr.Newf(sqlerr.BadCopyFileFormat, "wrong number of fields in header line: got %d, expected %d", len(fields), len(in.cols))
@@ -327,13 +391,17 @@ func (in *copyIn) matchHeader(fields []copyfmt.Field) error {
 }
 
 // locate says in which line of the data, and in which field, an error is.
-func (in *copyIn) locate(err error, r *copyfmt.Reader, field int) error {
+func (in *copyIn) locate(err error, r copyReader, field int) error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	c := *e
 	c.Pos = sqlerr.NoPos
+	if r.Line() == 0 {
+		// In what is before the first row of binary data.
+		return &c
+	}
 	c.Where = fmt.Sprintf("COPY %s, line %d", in.rel.Name, r.Line())
 	if field >= 0 {
 		c.Where += fmt.Sprintf(", column %s", in.rel.Columns[in.cols[field]].Name)
@@ -342,7 +410,7 @@ func (in *copyIn) locate(err error, r *copyfmt.Reader, field int) error {
 }
 
 // flush inserts the rows that were read.
-func (in *copyIn) flush(ctx context.Context, defaults []scalar.Expr) error {
+func (in *copyIn) flush(ctx context.Context) error {
 	n := in.rows.Len()
 	if n == 0 {
 		return nil
@@ -360,7 +428,7 @@ func (in *copyIn) flush(ctx context.Context, defaults []scalar.Expr) error {
 	}
 	rows := &vec.Chunk{Cols: slices.Clone(in.rows.Cols)}
 	rows.SetLen(n)
-	for k, x := range defaults {
+	for k, x := range in.defaults {
 		if x == nil {
 			continue
 		}
@@ -370,8 +438,11 @@ func (in *copyIn) flush(ctx context.Context, defaults []scalar.Expr) error {
 		}
 		rows.Cols[k] = v
 	}
+	rows, err := in.filter(rows)
+	if err != nil {
+		return err
+	}
 	if len(in.w.d.Auto) == 0 {
-		var err error
 		if rows, err = in.w.generate(rows); err != nil {
 			return err
 		}
@@ -381,4 +452,24 @@ func (in *copyIn) flush(ctx context.Context, defaults []scalar.Expr) error {
 	}
 	in.rows.Reset()
 	return nil
+}
+
+// filter gives the rows that meet the condition of COPY ... WHERE.
+func (in *copyIn) filter(rows *vec.Chunk) (*vec.Chunk, error) {
+	if in.where == nil {
+		return rows, nil
+	}
+	ok, err := in.w.eval(in.where, rows)
+	if err != nil {
+		return nil, err
+	}
+	var sel []int32
+	for i := range rows.Len() {
+		if !ok.IsNull(i) && ok.Bool[i] {
+			sel = append(sel, int32(i))
+		}
+	}
+	out := vec.NewChunk(rows.Types(), len(sel))
+	out.AppendSel(rows, sel)
+	return out, nil
 }

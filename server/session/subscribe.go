@@ -515,6 +515,9 @@ func (s *session) copyFeed(ctx context.Context, t *tx, e *execution, st *ast.Sub
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n, err := f.stream(ctx, w.rows, e.w.Flush)
+	if err == nil {
+		err = w.end()
+	}
 	return pgwire.Result{Tag: fmt.Sprintf("COPY %d", n)}, err
 }
 

@@ -3,6 +3,7 @@ package sql
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -279,6 +280,9 @@ func statements(input string) []statement {
 		case inData && bare == `\.`:
 			s := &out[len(out)-1]
 			s.data, inData = []byte(data.String()), false
+			if isBinary(s.text) {
+				s.data = unhex(data.String())
+			}
 			data.Reset()
 		case inData:
 			data.WriteString(line)
@@ -296,6 +300,26 @@ func statements(input string) []statement {
 	}
 	if rest := strings.TrimSpace(text.String()); rest != "" {
 		out = append(out, statement{text: rest})
+	}
+	return out
+}
+
+// isBinary tells whether a COPY is in binary format; scripts have its data in hexadecimal.
+func isBinary(copy string) bool { return strings.Contains(strings.ToUpper(copy), "BINARY") }
+
+// unhex reads hexadecimal digits between white space, and "text" as it is.
+func unhex(s string) []byte {
+	var out []byte
+	for _, f := range strings.Fields(s) {
+		if strings.HasPrefix(f, `"`) {
+			out = append(out, strings.Trim(f, `"`)...)
+			continue
+		}
+		b, err := hex.DecodeString(f)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, b...)
 	}
 	return out
 }
@@ -366,7 +390,11 @@ func (r *runner) exec(session string, s statement, sorted bool) (out, tag string
 	case strings.HasPrefix(upper, "COPY") && strings.Contains(upper, "TO STDOUT"):
 		var data bytes.Buffer
 		ct, err = c.PgConn().CopyTo(ctx, &data, s.text)
-		b.Write(data.Bytes())
+		if isBinary(s.text) {
+			b.WriteString(hex.Dump(data.Bytes()))
+		} else {
+			b.Write(data.Bytes())
+		}
 	default:
 		mrr := c.PgConn().Exec(ctx, s.text)
 		for mrr.NextResult() {
