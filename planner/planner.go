@@ -32,6 +32,11 @@ type Config struct {
 	// Authorize refuses access to a relation that a statement names, with what it wants to do; as is the owner of the
 	// view that reads it, "" for the user. Nil: everything is allowed.
 	Authorize func(rel *catalog.Relation, want catalog.Privileges, as string) error
+	// AuthorizeFunction refuses to call a function in SQL; as is the owner of the SECURITY DEFINER function that calls it,
+	// "" for the user. Nil: all may be called.
+	AuthorizeFunction func(f *catalog.Function, as string) error
+	// Visible are the functions in SQL that can be called: those that a stored query was made with. Nil: all.
+	Visible *[]catalog.ID
 	// Usable tells whether a batch plan may read an index; nil: all.
 	Usable func(*catalog.Relation) bool
 	// Eval computes an expression without columns, for constant folding. Nil: only what needs no
@@ -64,6 +69,8 @@ type Bound struct {
 	Columns []OutColumn
 	// Relations lists what is read, views that were inlined included, by ID.
 	Relations []*catalog.Relation
+	// Functions lists the functions in SQL that are called, directly or by one another or in views, by ID.
+	Functions []catalog.ID
 
 	meta  *logical.Meta
 	query *bind.Query
@@ -77,6 +84,7 @@ func (p *Planner) binder(params []types.Type) *bind.Binder {
 	return bind.New(bind.Config{
 		Catalog: p.cfg.Catalog, SearchPath: p.cfg.SearchPath, Registry: p.cfg.Registry,
 		ParseQuery: p.cfg.ParseQuery, ParseExpr: p.cfg.ParseExpr, Env: p.cfg.Env, Authorize: p.cfg.Authorize,
+		AuthorizeFunction: p.cfg.AuthorizeFunction, Visible: p.cfg.Visible,
 	}, params)
 }
 
@@ -122,7 +130,7 @@ func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
 		}
 	}
 	out.ParamTypes = b.Params()
-	out.Relations = b.Relations()
+	out.Relations, out.Functions = b.Relations(), b.Functions()
 	return out, nil
 }
 
@@ -181,6 +189,9 @@ func (p *Planner) indexes(rel *catalog.Relation) []physical.Index {
 }
 
 func (p *Planner) index(r, rel *catalog.Relation) (physical.Index, error) {
+	cfg := p.cfg
+	cfg.SearchPath, cfg.Visible = r.SearchPath, &r.Functions
+	p = New(cfg)
 	x := physical.Index{Rel: r}
 	for _, c := range r.Index.Columns {
 		if c.Expr == "" {
@@ -344,6 +355,23 @@ func (p *Planner) Expr(e ast.Expr, rel *catalog.Relation, want types.Type, what 
 		return nil, err
 	}
 	return p.env(b.Meta, false).FoldExpr(x), nil
+}
+
+// FunctionsIn lists the functions in SQL that a stand-alone expression calls, by ID; nil if it cannot be bound.
+func (p *Planner) FunctionsIn(e ast.Expr, rel *catalog.Relation, what string) []catalog.ID {
+	b := p.binder(nil)
+	if _, err := b.Expr(e, rel, types.T(types.Unknown), what); err != nil {
+		return nil
+	}
+	return b.Functions()
+}
+
+// CheckFunction binds the body of a new function, with values of the declared types for its parameters.
+func (p *Planner) CheckFunction(f *catalog.Function) error { return p.binder(nil).CheckFunction(f) }
+
+// CheckDefault binds the default value of a parameter of type want.
+func (p *Planner) CheckDefault(e ast.Expr, want types.Type) error {
+	return p.binder(nil).CheckDefault(e, want)
 }
 
 // Copy binds the target of COPY table (columns) FROM.

@@ -36,6 +36,11 @@ type Config struct {
 	// Authorize refuses access to a relation; as is the owner of the view that reads it, "" for the user. Nil:
 	// everything is allowed.
 	Authorize func(rel *catalog.Relation, want catalog.Privileges, as string) error
+	// AuthorizeFunction refuses to call a function in SQL; as is the owner of the SECURITY DEFINER function that calls it,
+	// "" for the user. Nil: all may be called.
+	AuthorizeFunction func(f *catalog.Function, as string) error
+	// Visible are the functions in SQL that can be called; nil: all.
+	Visible *[]catalog.ID
 }
 
 // Binder binds one statement.
@@ -50,13 +55,24 @@ type Binder struct {
 	owners []string
 	// sysRels are system relations: their IDs are not those of user objects.
 	sysRels []*catalog.Relation
+	// visible are the functions that the text that is being bound may call; nil: all. called are those that were.
+	visible *[]catalog.ID
+	called  map[catalog.ID]bool
+	// caller is the owner of the innermost SECURITY DEFINER function whose body is being bound, "" for the user.
+	caller string
+	// inlining are the functions whose bodies are being bound.
+	inlining []*inlined
+	// checking is the function that is being made, nil if none is.
+	checking *catalog.Function
+	// inlinedCalls and copied count what maxInlined and maxCopied bound.
+	inlinedCalls, copied int
 }
 
 // New makes a Binder. Types that are known of parameters are given in params (Unknown: not known).
 func New(cfg Config, params []types.Type) *Binder {
 	return &Binder{
 		cfg: cfg, Meta: &logical.Meta{}, params: slices.Clone(params),
-		rels: map[catalog.ID]*catalog.Relation{},
+		rels: map[catalog.ID]*catalog.Relation{}, visible: cfg.Visible,
 	}
 }
 

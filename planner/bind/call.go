@@ -59,11 +59,12 @@ func (b *Binder) call(name string, args []scalar.Expr, pos int) scalar.Expr {
 // funcCall binds a call of any kind.
 func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	name := f.Name.Parts[len(f.Name.Parts)-1]
-	if len(f.Name.Parts) > 1 && f.Name.Parts[len(f.Name.Parts)-2] != functionSchema(name) {
+	over := b.functions(f.Name)
+	checkArgNames(f)
+	if qualifiedFunction(f.Name) && len(over) == 0 {
 		if schema := f.Name.Parts[len(f.Name.Parts)-2]; !b.cfg.Catalog.HasSchema(schema) {
 			fail(sqlerr.InvalidSchemaName, f.Pos, "schema \"%s\" does not exist", schema)
 		}
-		fail(sqlerr.UndefinedFunction, f.Pos, "function %s does not exist", dotted(f.Name.Parts))
 	}
 	if name == "grouping" && len(f.Args) > 0 && f.Over == nil {
 		return b.groupingCall(s, f)
@@ -85,10 +86,14 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	for _, o := range f.WithinGroup {
 		args = append(args, b.expr(s, o.Expr))
 	}
-	opt := fn.CallOptions{Variadic: f.Variadic, Star: f.Star}
-	for _, n := range f.ArgNames {
-		if n != "" {
-			opt.ArgNames = f.ArgNames
+	opt := callOptions(f)
+	if len(over) > 0 || qualifiedFunction(f.Name) {
+		u, res, err := b.resolveCall(f, over, args, opt)
+		if qualifiedFunction(f.Name) || !b.cfg.Registry.HasName(name) {
+			check(err, f.Pos)
+		}
+		if u != nil {
+			return b.sqlCall(s, f, u, res, args)
 		}
 	}
 	args, json := b.namedRows(name, args, f.Pos)
@@ -143,18 +148,7 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 		}
 		return b.window(s, f, name, res, args)
 	}
-	switch {
-	case f.Over != nil:
-		fail(sqlerr.WrongObjectType, f.Pos, "OVER specified, but %s is not a window function nor an aggregate function", name)
-	case f.Distinct:
-		fail(sqlerr.WrongObjectType, f.Pos, "DISTINCT specified, but %s is not an aggregate function", name)
-	case f.WithinGroup != nil:
-		fail(sqlerr.WrongObjectType, f.Pos, "WITHIN GROUP specified, but %s is not an aggregate function", name)
-	case f.OrderBy != nil:
-		fail(sqlerr.WrongObjectType, f.Pos, "ORDER BY specified, but %s is not an aggregate function", name)
-	case f.Filter != nil:
-		fail(sqlerr.WrongObjectType, f.Pos, "FILTER specified, but %s is not an aggregate function", name)
-	}
+	plainCall(f)
 	call := &scalar.Call{Node: scalar.Node{T: res.Ret, Pos: f.Pos}, Fn: res.Fn, Args: args}
 	if res.Fn.Kind == fn.Table && !s.q.srfOK {
 		return b.selectSRF(s, call, name)

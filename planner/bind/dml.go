@@ -176,7 +176,11 @@ func autoColumn(c catalog.Column) bool {
 func (b *Binder) stored(rel *catalog.Relation, text string, want types.Type) scalar.Expr {
 	e, err := b.cfg.ParseExpr(text)
 	check(err, sqlerr.NoPos)
-	x, err := (&Binder{cfg: b.cfg, Meta: &logical.Meta{}, rels: map[catalog.ID]*catalog.Relation{}}).Expr(e, rel, want, "stored expressions")
+	cfg := b.cfg
+	if len(rel.Functions) > 0 {
+		cfg.SearchPath, cfg.Visible = rel.SearchPath, &rel.Functions
+	}
+	x, err := New(cfg, nil).Expr(e, rel, want, "stored expressions")
 	if err != nil {
 		if s := sqlError(err); s != nil {
 			c := *s

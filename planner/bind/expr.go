@@ -146,6 +146,9 @@ func (b *Binder) expr(s *scope, e ast.Expr) scalar.Expr {
 }
 
 func (b *Binder) param(e *ast.Param) scalar.Expr {
+	if n := len(b.inlining); n > 0 {
+		return b.inlining[n-1].numbered(e)
+	}
 	if e.N < 1 || e.N > 65535 {
 		fail(sqlerr.UndefinedParameter, e.Pos, "there is no parameter $%d", e.N)
 	}
@@ -561,6 +564,11 @@ func (b *Binder) subscript(s *scope, e *ast.Subscript) scalar.Expr {
 func (b *Binder) field(s *scope, e *ast.Field) scalar.Expr {
 	if c, ok := e.X.(*ast.ColumnRef); ok {
 		return b.column(s, &ast.ColumnRef{P: e.P, Parts: append(append([]string(nil), c.Parts...), e.Name)})
+	}
+	if f, ok := e.X.(*ast.Func); ok {
+		if x := b.outputField(f, e.Name, e.Pos); x != nil {
+			return b.expr(s, x)
+		}
 	}
 	unsupported(e.Pos, "selection of a field of a composite value")
 	return nil

@@ -157,13 +157,13 @@ func (b *Binder) viewRef(q *scope, rel *catalog.Relation, alias *ast.Alias, pos 
 	}
 	sel, err := b.cfg.ParseQuery(rel.Query)
 	check(err, sqlerr.NoPos)
-	path := b.cfg.SearchPath
-	b.cfg.SearchPath = rel.SearchPath
 	b.views, b.owners = append(b.views, rel.ID), append(b.owners, catalog.OwnerName(rel.Owner))
-	sub := b.query(nil, sel)
-	b.resolveUnknown(sub)
+	var sub *Query
+	b.within(rel.SearchPath, &rel.Functions, func() {
+		sub = b.query(nil, sel)
+		b.resolveUnknown(sub)
+	})
 	b.views, b.owners = b.views[:len(b.views)-1], b.owners[:len(b.owners)-1]
-	b.cfg.SearchPath = path
 	r := &relItem{name: rel.Name, schema: rel.Schema, relName: rel.Name, rel: rel}
 	for i, c := range rel.Columns {
 		if i < len(sub.Cols) {
@@ -495,6 +495,9 @@ func (b *Binder) funcTable(q, left *scope, t *ast.FuncTable) *fromItem {
 				return b.windowTable(q, left, t)
 			}
 		}
+	}
+	if f := b.sqlTable(q, left, t); f != nil {
+		return f
 	}
 	in := &scope{parent: left, ctes: q.ctes, q: &queryState{clause: "functions in FROM"}}
 	ps := &logical.ProjectSet{In: oneRow()}

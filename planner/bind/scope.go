@@ -55,6 +55,8 @@ type scope struct {
 	future    []string
 	q         *queryState
 	noColumns string
+	// inlined is the function whose body the scopes below this one belong to; it is the outermost.
+	inlined *inlined
 }
 
 // cte is a WITH item.
@@ -173,6 +175,9 @@ func (b *Binder) bareColumn(s *scope, c *ast.ColumnRef) scalar.Expr {
 		if n == 1 {
 			return b.Meta.RefAt(id, c.Pos)
 		}
+		if x := b.parameter(at, "", name); x != nil {
+			return x
+		}
 	}
 	// A relation's name alone is its whole row.
 	for at := s; at != nil; at = at.parent {
@@ -232,6 +237,11 @@ func (b *Binder) findRel(s *scope, schema, name string, pos int) *relItem {
 func (b *Binder) qualified(s *scope, c *ast.ColumnRef, schema, rel, name string) scalar.Expr {
 	r := b.findRel(s, schema, rel, c.Pos)
 	if r == nil {
+		for at := s; at != nil && schema == ""; at = at.parent {
+			if x := b.parameter(at, rel, name); x != nil {
+				return x
+			}
+		}
 		raise(missingRel(s, schema, rel, c.Pos))
 	}
 	id, n := r.find(name)

@@ -176,6 +176,12 @@ func (b *Binder) targets(s *scope, ts []ast.Target) []target {
 			out = append(out, b.star(s, e)...)
 			continue
 		case *ast.Field:
+			if f, ok := e.X.(*ast.Func); ok && e.Name == "*" {
+				if fields := b.outputFields(f, e.Pos); fields != nil {
+					out = append(out, b.targets(s, fields)...)
+					continue
+				}
+			}
 			if e.Name == "*" {
 				unsupported(e.Pos, "row expansion via \"*\"")
 			}

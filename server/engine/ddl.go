@@ -395,8 +395,8 @@ func (i *Incarnation) forget(ids ...catalog.ID) {
 }
 
 // Drop removes relations, which must be everything that depends on one of them. It waits for the
-// transactions that have locks on the tables, until ctx ends.
-func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation) error {
+// transactions that have locks on the tables, until ctx ends. also changes the catalog together with it.
+func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also ...func(c *catalog.Catalog)) error {
 	if err := i.awaitJobs(ctx, rels); err != nil {
 		return err
 	}
@@ -423,6 +423,9 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation) error 
 			ids = append(ids, r.ID)
 			jobs = append(jobs, flow.JobID(r.ID))
 			drop = append(drop, table.Tables(r)...)
+		}
+		for _, change := range also {
+			change(c)
 		}
 		// Sources that nobody reads any more forget how far they were.
 		for _, r := range c.Sorted() {

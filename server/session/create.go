@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -288,6 +289,17 @@ func (td *tableDef) constraintName(base string) string {
 // checkExpressions binds defaults, generated columns and checks, so that errors show now.
 func (td *tableDef) checkExpressions() error {
 	pl := td.planner()
+	called := map[catalog.ID]bool{}
+	calls := func(x ast.Expr, what string) {
+		for _, id := range pl.FunctionsIn(x, td.rel, what) {
+			called[id] = true
+		}
+	}
+	defer func() {
+		if td.rel.Functions = slices.Sorted(maps.Keys(called)); len(called) > 0 {
+			td.rel.SearchPath = td.s.vars.searchPath(td.s.user())
+		}
+	}()
 	for i := range td.rel.Columns {
 		c := &td.rel.Columns[i]
 		if c.Default == "" {
@@ -305,11 +317,13 @@ func (td *tableDef) checkExpressions() error {
 		if err != nil {
 			return relocate(err, c.Default, td.e.p.text)
 		}
+		calls(x, "column generation expressions")
 	}
 	for _, k := range td.checks {
 		if _, err := pl.Expr(k.Expr, td.rel, types.T(types.Bool), "check constraints"); err != nil {
 			return err
 		}
+		calls(k.Expr, "check constraints")
 		name := k.Name
 		if name == "" {
 			name = td.rel.Name
@@ -414,6 +428,7 @@ func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound)
 	for _, r := range b.Relations {
 		rel.DependsOn = append(rel.DependsOn, r.ID)
 	}
+	rel.Functions = b.Functions
 }
 
 // planStream plans the job of a relation exactly as a recovery will.

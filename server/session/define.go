@@ -95,6 +95,8 @@ func (d *definer) run(ctx context.Context) (string, error) {
 		return "COMMENT", d.comment(st)
 	case *ast.CreateIndex:
 		return "CREATE INDEX", d.createIndex(ctx, st)
+	case *ast.CreateFunction:
+		return "CREATE FUNCTION", d.createFunction(st)
 	}
 	return "", sqlerr.Newf(sqlerr.FeatureNotSupported, "%s is not supported yet", statementName(d.e.p.ast))
 }
@@ -402,6 +404,9 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 }
 
 func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
+	if st.Kind == ast.KindFunction {
+		return d.alterFunction(st)
+	}
 	if _, ok := relationKinds[st.Kind]; !ok {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "ALTER %s is not supported yet", st.Kind)
 	}
@@ -523,6 +528,9 @@ func (d *definer) noTextDependents(r *catalog.Relation) error {
 }
 
 func (d *definer) comment(st *ast.Comment) error {
+	if st.Kind == ast.KindFunction {
+		return d.commentFunction(st)
+	}
 	kind, col := st.Kind, st.Column
 	text := ""
 	if st.Text != nil {

@@ -503,6 +503,8 @@ func statementName(st ast.Statement) string {
 		return "CREATE SCHEMA"
 	case *ast.CreateIndex:
 		return "CREATE INDEX"
+	case *ast.CreateFunction:
+		return "CREATE FUNCTION"
 	case *ast.Drop:
 		return "DROP"
 	case *ast.Truncate:

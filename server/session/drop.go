@@ -15,8 +15,11 @@ import (
 )
 
 func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
-	if st.Kind == ast.KindSchema {
+	switch st.Kind {
+	case ast.KindSchema:
 		return d.dropSchemas(ctx, st)
+	case ast.KindFunction:
+		return d.dropFunctions(ctx, st)
 	}
 	if _, ok := relationKinds[st.Kind]; !ok {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "DROP %s is not supported yet", st.Kind)
@@ -45,6 +48,9 @@ func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
 // somebody may hold who waits for the restart. A statement that will be refused gives up nothing.
 func (d *definer) abandon(st *ast.Drop) (refused bool) {
 	named := map[catalog.ID]*catalog.Relation{}
+	if st.Kind == ast.KindFunction {
+		return false
+	}
 	for _, n := range st.Names {
 		if st.Kind == ast.KindSchema {
 			for _, r := range d.cat.Sorted() {
@@ -103,6 +109,7 @@ func (d *definer) dependent(named map[catalog.ID]*catalog.Relation) (all map[cat
 
 func (d *definer) dropSchemas(ctx context.Context, st *ast.Drop) error {
 	named := map[catalog.ID]*catalog.Relation{}
+	var functions []*catalog.Function
 	var schemas []string
 	for _, n := range st.Names {
 		name := n.Parts[len(n.Parts)-1]
@@ -128,14 +135,30 @@ func (d *definer) dropSchemas(ctx context.Context, st *ast.Drop) error {
 			}
 			named[r.ID] = r
 		}
+		for _, f := range d.cat.SortedFunctions() {
+			if f.Schema != name {
+				continue
+			}
+			if !st.Cascade {
+				return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", name).
+					WithDetail("function %s depends on schema %s", d.displayFunction(f), name).
+					WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+			}
+			functions = append(functions, f)
+		}
 	}
-	if err := d.dropRelations(ctx, named, st.Cascade); err != nil {
+	uses, err := d.callers(functions)
+	if err != nil {
 		return err
 	}
-	return d.t.inc.Change(func(c *catalog.Catalog) {
+	for _, r := range uses.relations {
+		named[r.ID] = r
+	}
+	return d.dropRelations(ctx, named, st.Cascade, func(c *catalog.Catalog) {
 		for _, name := range schemas {
 			delete(c.Schemas, name)
 		}
+		uses.remove(c)
 	})
 }
 
@@ -149,10 +172,17 @@ func (d *definer) displayName(r *catalog.Relation) string {
 	return r.Schema + "." + r.Name
 }
 
-// dropRelations drops relations and, with cascade, all that depends on them.
-func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catalog.Relation, cascade bool) error {
+// dropRelations drops relations and, with cascade, all that depends on them; also changes the catalog together with that.
+func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catalog.Relation, cascade bool, also ...func(*catalog.Catalog)) error {
 	if len(named) == 0 {
-		return nil
+		if len(also) == 0 {
+			return nil
+		}
+		return d.t.inc.Change(func(c *catalog.Catalog) {
+			for _, change := range also {
+				change(c)
+			}
+		})
 	}
 	all, details := d.dependent(named)
 	if err := d.notPending("drop", all); err != nil {
@@ -169,6 +199,22 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 			WithDetail("%s", strings.Join(details, "\n")).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
+	d.cascades(details)
+	return d.t.inc.Drop(ctx, newestFirst(all), also...)
+}
+
+// newestFirst lists relations by falling id: what depends on others comes before them.
+func newestFirst(all map[catalog.ID]*catalog.Relation) []*catalog.Relation {
+	var rels []*catalog.Relation
+	for _, r := range all {
+		rels = append(rels, r)
+	}
+	sort.Slice(rels, func(i, j int) bool { return rels[i].ID > rels[j].ID })
+	return rels
+}
+
+// cascades tells what CASCADE drops; details say of each object what it depends on.
+func (d *definer) cascades(details []string) {
 	switch len(details) {
 	case 0:
 	case 1:
@@ -184,10 +230,4 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 			Message: fmt.Sprintf("drop cascades to %d other objects", len(details)), Detail: strings.Join(objs, "\n"),
 		})
 	}
-	var rels []*catalog.Relation
-	for _, r := range all {
-		rels = append(rels, r)
-	}
-	sort.Slice(rels, func(i, j int) bool { return rels[i].ID > rels[j].ID })
-	return d.t.inc.Drop(ctx, rels)
 }

@@ -39,6 +39,8 @@ func (d *definer) grant(st *ast.Grant) error {
 		all = catalog.Create | catalog.Connect | catalog.Temporary
 	case "sequence", "all sequences in schema":
 		all = catalog.Select | catalog.Update | catalog.Usage
+	case "function", "all functions in schema":
+		all = catalog.OnFunction
 	}
 	privs := all
 	if len(st.Privileges) > 0 {
@@ -72,6 +74,8 @@ func (d *definer) grant(st *ast.Grant) error {
 	case "sequence", "all sequences in schema":
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "privileges on sequences are not supported").
 			WithHint("Whoever may insert into a table may use the sequences of its columns.")
+	case "function", "all functions in schema":
+		return d.grantFunctions(st, roles, privs)
 	}
 	rels, err := d.grantTargets(st)
 	if err != nil {
@@ -165,7 +169,7 @@ func (d *definer) changeACL(st *ast.Grant, roles []string, privs catalog.Privile
 		return acl, nil
 	}
 	for _, r := range roles {
-		if acl == nil && r != owner && !(kind == "schema" && name == catalog.PublicSchema) {
+		if acl == nil && r != owner && !(kind == "schema" && name == catalog.PublicSchema) && kind != "function" {
 			continue // he has nothing
 		}
 		if r != "" && !st.Cascade && slices.ContainsFunc(acl, func(it catalog.ACLItem) bool { return it.Grantor == r && r != owner && it.Privs&privs != 0 }) {
@@ -308,6 +312,13 @@ func (d *definer) reassign(ctx context.Context, st *ast.Reassign) error {
 					c.Put(&x)
 				}
 			}
+			for _, f := range c.SortedFunctions() {
+				if from[catalog.OwnerName(f.Owner)] {
+					x := *f
+					x.Owner, x.ACL = to, f.ACL.WithOwner(catalog.OwnerName(f.Owner), to)
+					c.PutFunction(&x)
+				}
+			}
 			for k, s := range c.Schemas {
 				if from[s.Owner] {
 					s.ACL = s.ACL.WithOwner(s.Owner, to)
@@ -323,7 +334,13 @@ func (d *definer) reassign(ctx context.Context, st *ast.Reassign) error {
 			named[r.ID] = r
 		}
 	}
-	if err := d.dropRelations(ctx, named, st.Cascade); err != nil {
+	var functions []*catalog.Function
+	for _, f := range d.cat.SortedFunctions() {
+		if from[catalog.OwnerName(f.Owner)] {
+			functions = append(functions, f)
+		}
+	}
+	if err := d.dropWithFunctions(ctx, named, functions, st.Cascade); err != nil {
 		return err
 	}
 	drop := func(a catalog.ACL) catalog.ACL {
@@ -335,6 +352,13 @@ func (d *definer) reassign(ctx context.Context, st *ast.Reassign) error {
 				x := *r
 				x.ACL = drop(r.ACL)
 				c.Put(&x)
+			}
+		}
+		for _, f := range c.SortedFunctions() {
+			if len(drop(f.ACL)) != len(f.ACL) {
+				x := *f
+				x.ACL = drop(f.ACL)
+				c.PutFunction(&x)
 			}
 		}
 		for k, s := range c.Schemas {

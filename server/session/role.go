@@ -485,6 +485,14 @@ func (d *definer) usesOfRole(name string) []string {
 			uses = append(uses, "privileges for "+kindWord(r.Kind)+" "+d.displayName(r))
 		}
 	}
+	for _, f := range d.cat.SortedFunctions() {
+		switch {
+		case catalog.OwnerName(f.Owner) == name:
+			uses = append(uses, "owner of function "+d.displayFunction(f))
+		case in(f.ACL):
+			uses = append(uses, "privileges for function "+d.displayFunction(f))
+		}
+	}
 	return uses
 }
 

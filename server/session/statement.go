@@ -218,7 +218,7 @@ func (s *session) planner(cat *catalog.Catalog, path []string) *planner.Planner 
 	return planner.New(planner.Config{
 		Catalog: syscat.WithSystem(cat), SearchPath: path, Registry: s.b.Registry,
 		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: s.typeEnv(),
-		Authorize: s.authorize(cat),
+		Authorize: s.authorize(cat), AuthorizeFunction: s.authorizeFunction(cat),
 		Usable: func(ix *catalog.Relation) bool {
 			return s.tx == nil || s.tx.inc == nil || s.tx.inc.StalledError(ix) == nil
 		},

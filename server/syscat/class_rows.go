@@ -246,6 +246,11 @@ func descriptionRows(c *content) {
 			}
 		}
 	}
+	for _, f := range c.cat.SortedFunctions() {
+		if f.Comment != "" {
+			c.add(f.ID, procID, 0, f.Comment)
+		}
+	}
 }
 
 // rewriteID is the oid of a view's rule, which stands for its query in pg_depend.
@@ -284,6 +289,9 @@ func dependRows(c *content) {
 			c.add(rewrite, rewriteID(x.oid), 0, classID, x.oid, 0, 'i')
 			for _, d := range x.rel.DependsOn {
 				c.add(rewrite, rewriteID(x.oid), 0, classID, d, 0, 'n')
+			}
+			for _, f := range x.rel.Functions {
+				c.add(rewrite, rewriteID(x.oid), 0, procID, f, 0, 'n')
 			}
 		}
 		for _, a := range x.cols {

@@ -74,9 +74,11 @@ has_column_privilege(oid,text,text) bool stable
 has_column_privilege(oid,int2,text) bool stable
 has_column_privilege(name,text,text,text) bool stable fail
 has_column_privilege(name,oid,int2,text) bool stable
-[has_schema_privilege has_database_privilege has_function_privilege has_type_privilege has_language_privilege] @(text,text) bool stable
+[has_schema_privilege has_database_privilege has_type_privilege has_language_privilege] @(text,text) bool stable
+has_function_privilege(text,text) bool stable fail
 [has_schema_privilege has_database_privilege has_function_privilege has_type_privilege has_language_privilege] @(oid,text) bool stable
-[has_schema_privilege has_database_privilege has_function_privilege has_type_privilege has_language_privilege] @(name,text,text) bool stable
+[has_schema_privilege has_database_privilege has_type_privilege has_language_privilege] @(name,text,text) bool stable
+has_function_privilege(name,text,text) bool stable fail
 [has_schema_privilege has_database_privilege has_function_privilege has_type_privilege has_language_privilege] @(name,oid,text) bool stable
 [has_tablespace_privilege has_server_privilege has_foreign_data_wrapper_privilege] @(text,text) bool stable
 [has_tablespace_privilege has_server_privilege has_foreign_data_wrapper_privilege] @(oid,text) bool stable

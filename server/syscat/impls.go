@@ -71,6 +71,9 @@ func (t implTable) names() {
 		return types.DBool(true), nil
 	}, "pg_type_is_visible(oid)")
 	t.set(func(c *call) (types.Datum, error) {
+		if f := c.sqlFunc(c.oid(0)); f != nil {
+			return types.DBool(c.functionVisible(f)), nil
+		}
 		if procs().byOID[c.oid(0)] == nil {
 			return types.Null, nil
 		}

@@ -43,9 +43,23 @@ func (t implTable) definitions() {
 	t.set(serialSequence, "pg_get_serial_sequence(text,text)")
 	t.always(types.Null, "pg_get_ruledef(oid)", "pg_get_ruledef(oid,bool)", "pg_get_triggerdef(oid)", "pg_get_triggerdef(oid,bool)",
 		"pg_get_partkeydef(oid)", "pg_get_statisticsobjdef(oid)", "pg_get_statisticsobjdef_columns(oid)",
-		"pg_get_function_sqlbody(oid)", "shobj_description(oid,name)")
-	ofProc := func(f func(p *fn.Func, c *call) string) impl {
+		"shobj_description(oid,name)")
+	t.set(func(c *call) (types.Datum, error) {
+		switch f := c.sqlFunc(c.oid(0)); {
+		case f == nil:
+			return types.Null, nil
+		case f.Form == "return":
+			return types.DStr("RETURN " + strings.TrimPrefix(f.Body, "SELECT ")), nil
+		case f.Form == "atomic":
+			return types.DStr("BEGIN ATOMIC\n " + f.Body + ";\nEND"), nil
+		}
+		return types.Null, nil
+	}, "pg_get_function_sqlbody(oid)")
+	ofProc := func(f func(p *fn.Func, c *call) string, inSQL func(f *catalog.Function) string) impl {
 		return func(c *call) (types.Datum, error) {
+			if f := c.sqlFunc(c.oid(0)); f != nil {
+				return types.DStr(inSQL(f)), nil
+			}
 			p := procs().byOID[c.oid(0)]
 			if p == nil {
 				return types.Null, nil
@@ -53,18 +67,29 @@ func (t implTable) definitions() {
 			return types.DStr(f(p.fn, c)), nil
 		}
 	}
-	t.set(ofProc(func(f *fn.Func, _ *call) string { return resultText(f) }), "pg_get_function_result(oid)")
-	t.set(ofProc(func(f *fn.Func, _ *call) string { return argumentsText(f, true) }), "pg_get_function_arguments(oid)")
-	t.set(ofProc(func(f *fn.Func, _ *call) string { return argumentsText(f, false) }), "pg_get_function_identity_arguments(oid)")
-	t.set(ofProc(func(f *fn.Func, _ *call) string { return functionDefinition(f) }), "pg_get_functiondef(oid)")
+	t.set(ofProc(func(f *fn.Func, _ *call) string { return resultText(f) }, returnsText), "pg_get_function_result(oid)")
+	t.set(ofProc(func(f *fn.Func, _ *call) string { return argumentsText(f, true) },
+		func(f *catalog.Function) string { return paramsText(f, true) }), "pg_get_function_arguments(oid)")
+	t.set(ofProc(func(f *fn.Func, _ *call) string { return argumentsText(f, false) },
+		func(f *catalog.Function) string { return paramsText(f, false) }), "pg_get_function_identity_arguments(oid)")
+	t.set(ofProc(func(f *fn.Func, _ *call) string { return functionDefinition(f) }, createFunctionText), "pg_get_functiondef(oid)")
 	t.set(func(c *call) (types.Datum, error) {
 		p, n := procs().byOID[c.oid(0)], int(c.args[1].I)-1
+		if f := c.sqlFunc(c.oid(0)); f != nil {
+			if n < 0 || n >= len(f.Params) || !f.Params[n].HasDefault {
+				return types.Null, nil
+			}
+			return types.DStr(defaultAsPostgres(f.Params[n].Default, f.Params[n].Type)), nil
+		}
 		if p == nil || n < 0 || n >= len(p.fn.Defaults) || p.fn.Defaults[n] == fn.NoDefault {
 			return types.Null, nil
 		}
 		return types.DStr(p.fn.Defaults[n]), nil
 	}, "pg_get_function_arg_default(oid,int4)")
 	t.set(func(c *call) (types.Datum, error) {
+		if f := c.sqlFunc(c.oid(0)); f != nil && (len(c.args) == 1 || c.text(1) == "pg_proc") {
+			return textOrNull(f.Comment), nil
+		}
 		if len(c.args) > 1 && c.text(1) != "pg_class" {
 			return types.Null, nil
 		}

@@ -55,6 +55,9 @@ func listRoles(e *Env) []string {
 	for _, r := range e.Catalog.Relations {
 		add(r.Owner)
 	}
+	for _, f := range e.Catalog.Functions {
+		add(f.Owner)
+	}
 	for _, s := range e.Catalog.Schemas {
 		add(s.Owner)
 	}
@@ -188,7 +191,7 @@ func (e *Env) ObjectOID(k types.Kind, name string) (uint32, error) {
 		}
 		return uint32(e.schemaID(parts[0])), nil
 	}
-	return procOID(name)
+	return e.functionOID(name)
 }
 
 // ObjectName gives the text of a reg* value.
@@ -214,7 +217,7 @@ func (e *Env) ObjectName(k types.Kind, oid uint32) (string, bool) {
 			}
 		}
 	case types.Regproc:
-		return procName(oid)
+		return e.functionName(oid)
 	}
 	return "", false
 }

@@ -132,8 +132,9 @@ func (t implTable) privileges() {
 	t.hasRole()
 	t.hasRelationPrivilege()
 	t.hasSchemaPrivilege()
+	t.functionPrivileges()
 	yes := types.DBool(true)
-	for _, n := range []string{"database", "function", "type", "language"} {
+	for _, n := range []string{"database", "type", "language"} {
 		n = "has_" + n + "_privilege"
 		t.always(yes, n+"(text,text)", n+"(oid,text)", n+"(name,text,text)", n+"(name,oid,text)")
 	}

@@ -215,6 +215,7 @@ func procRows(c *content) {
 			p.fn.Strict, p.fn.Kind == fn.Table, volatility, 's', len(args), defaults, p.fn.Ret.OID(), args,
 			all, modes, names, p.fn.Name)
 	}
+	sqlProcRows(c)
 }
 
 func aggregateRows(c *content) {

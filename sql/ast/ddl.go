@@ -164,8 +164,10 @@ type (
 	}
 	// Drop is DROP kind names.
 	Drop struct {
-		Kind     ObjectKind
-		Names    []Name
+		Kind  ObjectKind
+		Names []Name
+		// Funcs are what DROP FUNCTION names, instead of Names.
+		Funcs    []FuncRef
 		IfExists bool
 		Cascade  bool
 		Pos      int
@@ -180,15 +182,19 @@ type (
 	// Alter is ALTER kind name action; Action "rename" has NewName, "set_schema" has NewName,
 	// "owner" has NewName, "rename_column" has Column and NewName, "resume" nothing, "set_options" has
 	// Options. Others carry Unsupported text.
+	//
+	// ALTER FUNCTION has Func instead of Name; its action "attributes" has Attributes.
 	Alter struct {
-		Kind     ObjectKind
-		Name     Name
-		IfExists bool
-		Action   string
-		Column   string
-		NewName  string
-		Options  []Option
-		Pos      int
+		Kind       ObjectKind
+		Name       Name
+		Func       *FuncRef
+		Attributes []FuncOption
+		IfExists   bool
+		Action     string
+		Column     string
+		NewName    string
+		Options    []Option
+		Pos        int
 	}
 	// Explain is EXPLAIN of Stmt.
 	Explain struct {
@@ -279,6 +285,7 @@ type (
 	Comment struct {
 		Kind   ObjectKind
 		Name   Name
+		Func   *FuncRef // of COMMENT ON FUNCTION
 		Column string
 		Text   *string
 		Pos    int
@@ -304,6 +311,7 @@ const (
 	KindSchema   ObjectKind = "SCHEMA"
 	KindColumn   ObjectKind = "COLUMN"
 	KindDatabase ObjectKind = "DATABASE"
+	KindFunction ObjectKind = "FUNCTION"
 )
 
 // TxKind is the kind of a Transaction statement.

@@ -40,10 +40,12 @@ type (
 	Grant struct {
 		Revoke     bool
 		Privileges []string
-		// Kind is table, schema, database, sequence, or "all tables in schema" and "all sequences in schema", where
-		// Names are the schemas. An other kind is given by name, without objects.
+		// Kind is table, schema, database, sequence, function (Funcs instead of Names), or "all tables in schema", "all
+		// sequences in schema" and "all functions in schema", where Names are the schemas. An other kind is given by name,
+		// without objects.
 		Kind  string
 		Names []Name
+		Funcs []FuncRef
 		// Roles have "" for PUBLIC.
 		Roles []string
 		// Option: WITH GRANT or ADMIN OPTION, or for REVOKE that only the option is taken.

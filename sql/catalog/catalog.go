@@ -139,6 +139,9 @@ type Relation struct {
 	OnClose bool `json:",omitempty"`
 	// DependsOn lists the relations that this one reads.
 	DependsOn []ID `json:",omitempty"`
+	// Functions lists the functions in SQL that the query calls, those that these call included. When the query is bound
+	// again no other functions are seen.
+	Functions []ID `json:",omitempty"`
 	// Parent is the indexed relation of an index, Index what it indexes. An index has the rows of its parent
 	// that meet its condition, with the parent's columns by name and then one for each expression, under a Key
 	// that begins with the indexed columns.
@@ -213,6 +216,8 @@ type Reader interface {
 	Indexes(id ID) []*Relation
 	// RelationNames lists the names of all relations of a schema, sorted (for hints).
 	RelationNames(schema string) []string
+	// FunctionsNamed lists the functions in SQL of a name in a schema, by id.
+	FunctionsNamed(schema, name string) []*Function
 }
 
 // Catalog is an immutable set of objects. It implements Reader for user objects.
@@ -222,6 +227,8 @@ type Catalog struct {
 	NextTable uint32
 	Schemas   map[string]Schema
 	Relations map[ID]*Relation
+	// Functions are the functions in SQL.
+	Functions map[ID]*Function `json:",omitempty"`
 	// Roles are the roles by name, the bootstrap role only if it was changed.
 	Roles map[string]Role `json:",omitempty"`
 	// Pending are materialized views that are being created in the background. Nobody can read them yet; their names are taken.
@@ -283,6 +290,7 @@ func (c *Catalog) Clone() *Catalog {
 	for k, v := range c.Relations {
 		d.Relations[k] = v
 	}
+	d.Functions = maps.Clone(c.Functions)
 	d.Roles = maps.Clone(c.Roles)
 	d.Pending = maps.Clone(c.Pending)
 	d.Index()

@@ -34,6 +34,9 @@ type CallOptions struct {
 	// ArgNames has the name of each argument that was written name => value, else "". Nil if
 	// none has one.
 	ArgNames []string
+	// More are overloads besides those of the registry, which win where the parameters are the same. Only: no others count.
+	More []*Func
+	Only bool
 }
 
 // ResolveFunc chooses the function that name(args) means. Aggregates, window functions and
@@ -51,7 +54,7 @@ func (r *Registry) ResolveFunc(name string, args []types.Type, opt CallOptions) 
 			return r.finish(c, args)
 		}
 	}
-	if len(args) == 1 && !opt.Variadic && opt.ArgNames == nil {
+	if len(args) == 1 && !opt.Variadic && opt.ArgNames == nil && !opt.Only {
 		if to, ok := r.castNotation(name, args[0]); ok {
 			return Resolution{Args: []types.Type{to}, Ret: to, CastTo: true}, nil
 		}
@@ -173,7 +176,14 @@ func (c *candidate) exact(args []types.Type) bool {
 // parameters, the one without variadic expansion wins.
 func (r *Registry) funcCandidates(name string, args []types.Type, opt CallOptions) []*candidate {
 	var cands []*candidate
-	for _, f := range r.funcs[name] {
+	all := r.funcs[name]
+	switch {
+	case opt.Only:
+		all = opt.More
+	case len(opt.More) > 0:
+		all = slices.Concat(all, opt.More)
+	}
+	for _, f := range all {
 		c := f.candidate(len(args), opt)
 		if c == nil {
 			continue

@@ -25,6 +25,8 @@ func (p *parser) create() ast.Statement {
 		return nil
 	case !orReplace && (p.isOneOf("role", "group") || p.isWord("user") && !isWord(p.peek(1), "mapping")):
 		return p.createRole(pos)
+	case p.isWord("function"):
+		return p.createFunction(pos, orReplace)
 	case p.isWord("source"):
 		return p.createSource(pos)
 	case p.isWord("sink"):
@@ -41,7 +43,7 @@ func (p *parser) create() ast.Statement {
 	for _, w := range [][]string{
 		{"access", "method"}, {"aggregate"}, {"cast"}, {"collation"}, {"constraint", "trigger"}, {"conversion"},
 		{"database"}, {"default", "conversion"}, {"domain"}, {"event", "trigger"}, {"extension"},
-		{"foreign", "data", "wrapper"}, {"foreign", "table"}, {"function"}, {"group"}, {"language"}, {"operator"},
+		{"foreign", "data", "wrapper"}, {"foreign", "table"}, {"group"}, {"language"}, {"operator"},
 		{"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"}, {"rule"}, {"sequence"},
 		{"server"}, {"statistics"}, {"subscription"}, {"tablespace"}, {"temp", "sequence"},
 		{"temporary", "sequence"}, {"text", "search"}, {"transform"}, {"trigger"}, {"trusted", "language"},

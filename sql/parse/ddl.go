@@ -27,9 +27,9 @@ var objectKinds = []struct {
 var otherKinds = [][]string{
 	{"access", "method"}, {"aggregate"}, {"cast"}, {"collation"}, {"conversion"}, {"default", "privileges"},
 	{"domain"}, {"event", "trigger"}, {"extension"}, {"foreign", "data", "wrapper"}, {"foreign", "table"},
-	{"function"}, {"group"}, {"language"}, {"large", "object"}, {"operator", "class"}, {"operator", "family"},
+	{"group"}, {"language"}, {"large", "object"}, {"operator", "class"}, {"operator", "family"},
 	{"operator"}, {"owned"}, {"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"},
-	{"routine"}, {"rule"}, {"sequence"}, {"server"}, {"statistics"}, {"subscription"}, {"system"}, {"tablespace"},
+	{"rule"}, {"sequence"}, {"server"}, {"statistics"}, {"subscription"}, {"system"}, {"tablespace"},
 	{"text", "search"}, {"transform"}, {"trigger"}, {"type"}, {"user", "mapping"}, {"user"}, {"constraint"},
 	{"connection"}, {"secret"},
 }
@@ -81,6 +81,18 @@ func (p *parser) drop() ast.Statement {
 	case p.isWord("owned"):
 		return p.owned(d.Pos, false)
 	}
+	if p.isOneOf("function", "routine") {
+		p.next()
+		d.Kind, d.IfExists = ast.KindFunction, p.ifExists()
+		for p.err == nil {
+			d.Funcs = append(d.Funcs, p.funcRef())
+			if !p.acceptSelf(",") {
+				break
+			}
+		}
+		d.Cascade = p.cascade()
+		return d
+	}
 	kind, ok := p.objectKind()
 	if !ok {
 		if name, ok := p.otherKind("DROP"); ok {
@@ -118,6 +130,10 @@ func (p *parser) alter() ast.Statement {
 	p.next()
 	if p.isOneOf("role", "group") || p.isWord("user") && !isWord(p.peek(1), "mapping") {
 		return p.alterRole(a.Pos)
+	}
+	if p.isOneOf("function", "routine") {
+		p.next()
+		return p.alterFunction(a)
 	}
 	kind, ok := p.objectKind()
 	if !ok {
@@ -233,6 +249,10 @@ func (p *parser) comment() ast.Statement {
 			c.Column = c.Name.Parts[n-1]
 			c.Name.Parts = c.Name.Parts[:n-1]
 		}
+	} else if p.isOneOf("function", "routine") {
+		p.next()
+		r := p.funcRef()
+		c.Kind, c.Func = ast.KindFunction, &r
 	} else {
 		kind, ok := p.objectKind()
 		if !ok {

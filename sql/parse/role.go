@@ -196,18 +196,26 @@ func (p *parser) grant() ast.Statement {
 		p.expectWord("on")
 		g.Kind = "table"
 		for _, k := range grantKinds {
-			if p.acceptPhrase(k...) {
+			if p.acceptWords(k...) {
 				g.Kind = strings.Join(k, " ")
 				break
 			}
 		}
 		switch g.Kind {
-		case "table", "schema", "database", "sequence", "all tables in schema", "all sequences in schema":
+		case "table", "schema", "database", "sequence", "all tables in schema", "all sequences in schema", "all functions in schema":
+		case "function", "routine":
+			g.Kind = "function"
+		case "all routines in schema":
+			g.Kind = "all functions in schema"
 		default:
 			return p.unsupportedClause(g.Pos, "privileges on a "+g.Kind)
 		}
 		for p.err == nil {
-			g.Names = append(g.Names, p.qualifiedName())
+			if g.Kind == "function" {
+				g.Funcs = append(g.Funcs, p.funcRef())
+			} else {
+				g.Names = append(g.Names, p.qualifiedName())
+			}
 			if !p.acceptSelf(",") {
 				break
 			}

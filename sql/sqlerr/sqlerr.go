@@ -93,6 +93,7 @@ const (
 	InvalidCursorDefinition      Code = "42P11"
 	DuplicateDatabase            Code = "42P04"
 	DuplicateFunction            Code = "42723"
+	InvalidFunctionDefinition    Code = "42P13"
 	DuplicatePreparedStatement   Code = "42P05"
 	DuplicateSchema              Code = "42P06"
 	DuplicateTable               Code = "42P07"

@@ -72,7 +72,7 @@ var kindNames = map[string]Kind{
 	"timestamptz": Timestamptz, "timestamp with time zone": Timestamptz,
 	"interval": Interval, "uuid": UUID, "jsonb": Jsonb, "json": Json, "jsonpath": Jsonpath,
 	"oid": Oid, "name": Name, `"char"`: QChar,
-	"regclass": Regclass, "regtype": Regtype, "regproc": Regproc, "regnamespace": Regnamespace,
+	"regclass": Regclass, "regtype": Regtype, "regproc": Regproc, "regprocedure": Regproc, "regnamespace": Regnamespace,
 	"record": Record, "void": Void, `"any"`: Any, "any": Any,
 	"anyelement": AnyElement, "anyarray": AnyArray,
 }
