@@ -47,6 +47,7 @@ fuzz: ## run every fuzz target for FUZZTIME (30s) each
 bench: build ## the short form of all benchmarks, with ratios
 	./$(BIN) bench nexmark --events $${EVENTS:-2000000} --by-hand --parallelism 1
 	./$(BIN) bench latency
+	./$(BIN) bench updates --changes 200
 	./$(BIN) bench checkpoint --together --events 1000000 --duration 1s
 	./$(BIN) bench restart --size 200MB --kills 1
 
