@@ -37,6 +37,8 @@ type Config struct {
 	AuthorizeFunction func(f *catalog.Function, as string) error
 	// Visible are the functions in SQL that can be called: those that a stored query was made with. Nil: all.
 	Visible *[]catalog.ID
+	// Of is the relation whose stored query is planned, nil if it is not one.
+	Of *catalog.Relation
 	// Usable tells whether a batch plan may read an index; nil: all.
 	Usable func(*catalog.Relation) bool
 	// Eval computes an expression without columns, for constant folding. Nil: only what needs no
@@ -85,6 +87,7 @@ func (p *Planner) binder(params []types.Type) *bind.Binder {
 		Catalog: p.cfg.Catalog, SearchPath: p.cfg.SearchPath, Registry: p.cfg.Registry,
 		ParseQuery: p.cfg.ParseQuery, ParseExpr: p.cfg.ParseExpr, Env: p.cfg.Env, Authorize: p.cfg.Authorize,
 		AuthorizeFunction: p.cfg.AuthorizeFunction, Visible: p.cfg.Visible,
+		Of: p.cfg.Of,
 	}, params)
 }
 

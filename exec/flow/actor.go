@@ -98,7 +98,7 @@ func (a *actor) open(out exec.Output) error {
 	}
 	a.chain = &chain{}
 	if f := a.rt.cfg.Fault; f != nil {
-		a.chain.fault = func(operator string) { f(a.job.job.ID, a.id, operator) }
+		a.chain.fault = func(operator string) { f(a.job.id(), a.id, operator) }
 	}
 	if f := a.rt.cfg.Watch; f != nil {
 		a.chain.watch = func(operator string) Watcher { return f(a.job.job.Name, a.id, operator) }

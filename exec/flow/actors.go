@@ -45,7 +45,7 @@ func (r *Runtime) Actors() []ActorInfo {
 	infos := make(map[ActorID]*ActorInfo, len(all))
 	for id, a := range all {
 		info := &ActorInfo{
-			ID: id, Job: a.job.job.ID, JobName: a.job.job.Name, Fragment: a.frag.ID, Index: a.index, Passed: storage.Epoch(a.passed.Load()), State: "running",
+			ID: id, Job: a.job.id(), JobName: a.job.job.Name, Fragment: a.frag.ID, Index: a.index, Passed: storage.Epoch(a.passed.Load()), State: "running",
 		}
 		switch {
 		case a.job.dead.Load():

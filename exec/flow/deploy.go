@@ -53,6 +53,11 @@ func (r *Runtime) withdraw(ids []JobID) {
 func (r *Runtime) Remove(ctx context.Context, save Save, ids ...JobID) (storage.Epoch, error) {
 	r.graph.Lock()
 	defer r.graph.Unlock()
+	return r.remove(ctx, save, ids)
+}
+
+// remove is Remove; the graph is locked.
+func (r *Runtime) remove(ctx context.Context, save Save, ids []JobID) (storage.Epoch, error) {
 	m := &Mutation{
 		remove: map[ActorID]*actor{}, removeEdges: map[edgeID]bool{}, save: save,
 		injected: make(chan storage.Epoch, 1),
@@ -93,7 +98,7 @@ func (r *Runtime) AwaitEnd(ctx context.Context, ids ...JobID) error {
 	var ends []context.Context
 	r.jobsMu.RLock()
 	for d := range r.leaving {
-		if slices.Contains(ids, d.job.ID) {
+		if slices.Contains(ids, d.id()) {
 			ends = append(ends, d.ctx)
 		}
 	}
@@ -112,12 +117,13 @@ func (r *Runtime) AwaitEnd(ctx context.Context, ids ...JobID) error {
 func (r *Runtime) leave(d *deployed, on bool) {
 	r.jobsMu.Lock()
 	defer r.jobsMu.Unlock()
+	d.leaves.Store(on)
 	if on {
-		delete(r.jobs, d.job.ID)
+		delete(r.jobs, d.id())
 		r.leaving[d] = true
 	} else {
 		delete(r.leaving, d)
-		r.jobs[d.job.ID] = d
+		r.jobs[d.id()] = d
 	}
 }
 
@@ -258,7 +264,7 @@ func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 	producers := make([][]*actor, len(f.Inputs))
 	for i, in := range f.Inputs {
 		up := d
-		if in.Job != d.job.ID {
+		if in.Job != d.id() {
 			up = r.job(in.Job)
 		}
 		if up == nil {
@@ -280,14 +286,14 @@ func (r *Runtime) buildFragment(d *deployed, f *Fragment, m *Mutation) error {
 		return fmt.Errorf("%d actors", f.Parallel)
 	}
 	if f.Source != nil && d.sources == nil {
-		if d.sources = m.sources[d.job.ID]; d.sources == nil {
+		if d.sources = m.sources[d.id()]; d.sources == nil {
 			d.sources = newPositions()
 		}
 	}
 	var actors []*actor
 	for i := range f.Parallel {
 		r.nextID++
-		a := &actor{id: r.nextID, job: d, frag: f, index: i, as: r.producer(d.job.ID, f.ID, i), gen: r.gen, rt: r}
+		a := &actor{id: r.nextID, job: d, frag: f, index: i, as: r.producer(d.id(), f.ID, i), gen: r.gen, rt: r}
 		a.disp = &dispatcher{self: a.id, as: a.as, gen: a.gen, types: f.Types, size: r.cfg.ChunkSize}
 		if f.Loop != nil {
 			a.loop = &looped{disp: &dispatcher{self: a.id, as: a.as, gen: a.gen, types: f.Loop.Types, size: r.cfg.ChunkSize, loop: true}}

@@ -44,7 +44,7 @@ func (n ActorName) String() string {
 }
 
 func (a *actor) name() ActorName {
-	return ActorName{ID: a.id, Job: a.job.job.ID, Name: a.job.job.Name, Fragment: a.frag.ID, Index: a.index}
+	return ActorName{ID: a.id, Job: a.job.id(), Name: a.job.job.Name, Fragment: a.frag.ID, Index: a.index}
 }
 
 // CheckpointRecord is what is known of a checkpoint, or of a barrier in flight.

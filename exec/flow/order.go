@@ -27,7 +27,9 @@ func (r *Runtime) reorder() {
 	r.order.looked, r.order.lookers = nil, nil
 	jobs := map[JobID]*deployed{}
 	for _, a := range r.live {
-		jobs[a.job.job.ID] = a.job
+		if !a.job.leaves.Load() {
+			jobs[a.job.id()] = a.job
+		}
 	}
 	for _, d := range jobs {
 		if len(d.job.Lookups) == 0 {
@@ -45,7 +47,7 @@ func (r *Runtime) reorder() {
 			for _, in := range f.Inputs {
 				if lookups[in.Job] > 0 {
 					lookups[in.Job]-- // of the inputs from a job, so many are for looking up
-				} else if in.Job != d.job.ID {
+				} else if in.Job != d.id() {
 					below(jobs, in.Job, r.order.lookers)
 				}
 			}

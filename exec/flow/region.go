@@ -48,14 +48,14 @@ type Region struct {
 func (g *Region) Jobs() []JobID {
 	ids := make([]JobID, len(g.jobs))
 	for i, d := range g.jobs {
-		ids[i] = d.job.ID
+		ids[i] = d.id()
 	}
 	return ids
 }
 
 // Has tells whether a job is part of the region.
 func (g *Region) Has(id JobID) bool {
-	return slices.ContainsFunc(g.jobs, func(d *deployed) bool { return d.job.ID == id })
+	return slices.ContainsFunc(g.jobs, func(d *deployed) bool { return d.id() == id })
 }
 
 // Gone is closed once no epoch waits for the region any more; Completed is then the newest epoch that was
@@ -107,7 +107,7 @@ func (g *Region) Release() {
 // Read tells how many rows of each split a source job of the region had delivered by Completed.
 func (g *Region) Read(id JobID) []int64 {
 	for _, d := range g.jobs {
-		if d.job.ID != id || d.sources == nil {
+		if d.id() != id || d.sources == nil {
 			continue
 		}
 		rows := make([]int64, d.job.Fragments[0].Source.Source.Splits())
@@ -135,12 +135,12 @@ func (r *Runtime) graphLocked() []failover.Job {
 	lookups := map[failover.JobID]bool{}
 	all := slices.Collect(maps.Values(r.jobs))
 	for d := range r.leaving {
-		if r.jobs[d.job.ID] == nil {
+		if r.jobs[d.id()] == nil {
 			all = append(all, d)
 		}
 	}
 	for _, d := range all {
-		id := d.job.ID
+		id := d.id()
 		j := failover.Job{ID: failover.JobID(id), Replayable: d.job.Replayable, Strategy: d.failover}
 		for _, f := range d.job.Fragments {
 			if f.Table != nil {
@@ -173,7 +173,7 @@ func (r *Runtime) failLocal(a *actor, err error) bool {
 		r.jobsMu.Unlock()
 		return true
 	}
-	if r.cfg.Failover == nil || r.jobs[a.job.job.ID] != a.job && !r.leaving[a.job] {
+	if r.cfg.Failover == nil || r.jobs[a.job.id()] != a.job && !r.leaving[a.job] {
 		r.jobsMu.Unlock()
 		return false
 	}
@@ -192,7 +192,7 @@ func (r *Runtime) failLocal(a *actor, err error) bool {
 		add(r.jobs[id])
 	}
 	for d := range r.leaving {
-		if slices.Contains(ids, d.job.ID) {
+		if slices.Contains(ids, d.id()) {
 			add(d)
 		}
 	}
@@ -285,8 +285,8 @@ func (r *Runtime) missing(g *Region) {
 	defer r.regionsMu.Unlock()
 	oldest := r.cfg.Store.Oldest()
 	for _, d := range g.jobs {
-		gs := slices.DeleteFunc(r.gaps[d.job.ID], func(p gap) bool { return p.to != 0 && p.to <= oldest })
-		r.gaps[d.job.ID] = append(gs, gap{from: g.completed, region: g})
+		gs := slices.DeleteFunc(r.gaps[d.id()], func(p gap) bool { return p.to != 0 && p.to <= oldest })
+		r.gaps[d.id()] = append(gs, gap{from: g.completed, region: g})
 	}
 }
 
@@ -380,11 +380,11 @@ func (r *Runtime) Redeploy(ctx context.Context, save Save, gs []*Region, jobs ..
 				m.removeEdges[e] = true
 			}
 			if d.sources != nil {
-				m.sources[d.job.ID] = d.sources
+				m.sources[d.id()] = d.sources
 			}
-			if r.job(d.job.ID) == d {
-				old[d.job.ID] = d
-				r.setJob(d.job.ID, nil)
+			if r.job(d.id()) == d {
+				old[d.id()] = d
+				r.setJob(d.id(), nil)
 			}
 		}
 	}

@@ -254,13 +254,17 @@ type epochLog struct {
 
 // deployed is a job with its actors.
 type deployed struct {
-	job    *Job
+	job *Job
+	// now is its id if that is not the job's any more; see Replace.
+	now    atomic.Uint32
 	actors [][]*actor // by fragment
 	// ctx ends when the job is stopped. dead: it was, because it or what feeds it has failed; set under
 	// jobsMu and inject.
 	ctx    context.Context
 	cancel context.CancelFunc
 	dead   atomic.Bool
+	// leaves: it was removed; some of its actors may not have ended.
+	leaves atomic.Bool
 	// running counts the actors that have been started and have not ended; alive does as well, guarded
 	// by inject.
 	running sync.WaitGroup
@@ -270,6 +274,14 @@ type deployed struct {
 	sources *positions // of a source job
 	// failover is the strategy; guarded by jobsMu once the job is deployed.
 	failover string
+}
+
+// id is the present id of the job.
+func (d *deployed) id() JobID {
+	if id := d.now.Load(); id != 0 {
+		return JobID(id)
+	}
+	return d.job.ID
 }
 
 // NewRuntime makes a runtime that continues after the store's checkpoint. Start it, then deploy jobs. When
@@ -389,7 +401,7 @@ func failureOf(a *actor, err error) Failure {
 	if a == nil {
 		return Failure{Err: err}
 	}
-	return Failure{Job: a.job.job.ID, Err: fmt.Errorf("actor %d of %s: %w", a.id, a.job.job.Name, err)}
+	return Failure{Job: a.job.id(), Err: fmt.Errorf("actor %d of %s: %w", a.id, a.job.job.Name, err)}
 }
 
 // ended forgets an actor whose goroutine is about to end. A producer that waits for room in its inbox,
@@ -457,7 +469,7 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 				r.roots = append(r.roots, a)
 			}
 			if a.frag.Table != nil {
-				r.tables[a.job.job.ID] = a
+				r.tables[a.job.id()] = a
 			}
 			if r.stopped.Load() {
 				a.closeInputs()
@@ -492,7 +504,7 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 		r.roots = slices.DeleteFunc(r.roots, func(a *actor) bool { return m.removes(a.id) })
 		for _, a := range m.remove {
 			if a.frag.Table != nil {
-				delete(r.tables, a.job.job.ID)
+				delete(r.tables, a.job.id())
 			}
 		}
 	}

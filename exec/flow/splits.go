@@ -276,7 +276,7 @@ func (r *sourceReader) read(s *sourceSplit) error {
 		}
 	}
 	if f := r.rt.cfg.Fault; f != nil {
-		f(r.job.job.ID, r.id, "source")
+		f(r.job.id(), r.id, "source")
 	}
 	p := r.pool.get()
 	n, err := s.reader.Next(p.chunk, r.rt.cfg.ChunkSize)

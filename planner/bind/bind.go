@@ -41,6 +41,8 @@ type Config struct {
 	AuthorizeFunction func(f *catalog.Function, as string) error
 	// Visible are the functions in SQL that can be called; nil: all.
 	Visible *[]catalog.ID
+	// Of is the relation whose stored query is bound, nil if it is not one.
+	Of *catalog.Relation
 }
 
 // Binder binds one statement.
@@ -231,6 +233,9 @@ func (b *Binder) relation(n ast.Name) *catalog.Relation {
 		raise(err)
 	}
 	b.use(r)
+	if b.cfg.Of != nil {
+		return r.Seen(b.cfg.Of)
+	}
 	return r
 }
 

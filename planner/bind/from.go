@@ -121,6 +121,9 @@ func (b *Binder) tableRef(q *scope, t *ast.TableRef) *fromItem {
 	}
 	b.use(rel)
 	b.allow(rel, catalog.Select)
+	if b.cfg.Of != nil {
+		rel = rel.Seen(b.cfg.Of)
+	}
 	return b.relItem(q, rel, t.Alias, t.Name.Pos)
 }
 
@@ -157,6 +160,8 @@ func (b *Binder) viewRef(q *scope, rel *catalog.Relation, alias *ast.Alias, pos 
 	}
 	sel, err := b.cfg.ParseQuery(rel.Query)
 	check(err, sqlerr.NoPos)
+	of := b.cfg.Of
+	b.cfg.Of = rel
 	b.views, b.owners = append(b.views, rel.ID), append(b.owners, catalog.OwnerName(rel.Owner))
 	var sub *Query
 	b.within(rel.SearchPath, &rel.Functions, func() {
@@ -164,10 +169,11 @@ func (b *Binder) viewRef(q *scope, rel *catalog.Relation, alias *ast.Alias, pos 
 		b.resolveUnknown(sub)
 	})
 	b.views, b.owners = b.views[:len(b.views)-1], b.owners[:len(b.owners)-1]
+	b.cfg.Of = of
 	r := &relItem{name: rel.Name, schema: rel.Schema, relName: rel.Name, rel: rel}
 	for i, c := range rel.Columns {
 		if i < len(sub.Cols) {
-			r.cols = append(r.cols, scopeCol{name: c.Name, id: sub.Cols[i].ID})
+			r.cols = append(r.cols, scopeCol{name: c.Name, id: sub.Cols[i].ID, hidden: c.Hidden})
 		}
 	}
 	return b.single(q, sub.Node, r, alias, "table")

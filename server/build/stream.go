@@ -132,7 +132,7 @@ func (fb *fragmentBuilder) collect(pf *plan.Fragment, n plan.Node) error {
 		add(in, w)
 	case *plan.LookupScan:
 		add(fb.b.Leaves.Lookup(n.Rel, fb.f.Parallel), nil)
-		fb.j.Lookups = append(fb.j.Lookups, flow.JobID(n.Rel.ID))
+		fb.j.Lookups = append(fb.j.Lookups, flow.JobID(n.Rel.Job()))
 	case *plan.SourceScan:
 		cols := n.Cols
 		if n.RowID {

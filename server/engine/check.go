@@ -43,7 +43,7 @@ func checkContent(s *storage.Store, problem func(string)) string {
 	known := map[storage.TableID]bool{storage.TableID(table.SequencesID): true}
 	relations, rows, states := 0, int64(0), 0
 	for _, r := range append(cat.Sorted(), table.SequencesRelation()) {
-		known[storage.TableID(r.ID)] = true
+		known[storage.TableID(r.Rows())] = true
 		for _, id := range r.StateTables {
 			known[storage.TableID(id)] = true
 		}

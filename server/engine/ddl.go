@@ -109,6 +109,11 @@ func (i *Incarnation) publishCatalog(c *catalog.Catalog) {
 // commit is Change for relations whose jobs are in the graph already: they are in the catalog only together
 // with their state. What else save has is saved too.
 func (i *Incarnation) commit(save flow.Save, made *creation, jobs []flow.JobID, change func(c *catalog.Catalog)) error {
+	return i.commitThen(save, made, jobs, change, func() {})
+}
+
+// commitThen is commit, and calls then when the change is durable and not published.
+func (i *Incarnation) commitThen(save flow.Save, made *creation, jobs []flow.JobID, change func(c *catalog.Catalog), then func()) error {
 	c := i.edit(change)
 	op, err := encodeCatalog(c)
 	if err != nil {
@@ -125,6 +130,7 @@ func (i *Incarnation) commit(save flow.Save, made *creation, jobs []flow.JobID, 
 		}
 		return err
 	}
+	then()
 	i.publishCatalog(c)
 	return nil
 }
@@ -449,7 +455,9 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also .
 		i.setDropping(ids, false)
 		return i.explain(err)
 	}
-	subJobs, subTables := i.endSubscriptions(jobs, func(id flow.JobID) string { return i.Catalog().RelationByID(catalog.ID(id)).Name })
+	subJobs, subTables := i.endSubscriptions(jobs, func(_ *Subscription, id flow.JobID) error {
+		return sqlerr.Newf(sqlerr.UndefinedTable, "the subscription was ended because %q was dropped", i.Catalog().RelationByID(catalog.ID(id)).Name)
+	})
 	jobs, drop = append(jobs, subJobs...), append(drop, subTables...)
 	e, err := i.RT.Remove(i.Ctx, flow.Save{Meta: append(i.fresh(ids...), op), Drop: drop}, jobs...)
 	if err != nil {
@@ -484,14 +492,21 @@ func (i *Incarnation) setDropping(ids []catalog.ID, on bool) {
 	}
 }
 
-// Readable tells whether a snapshot that was just made has the present rows of a relation that the
-// caller's catalog has: if not, the relation was dropped meanwhile, or filled again.
-func (i *Incarnation) Readable(rel *catalog.Relation) bool {
+// CheckPresent tells whether a snapshot that was just made has the present rows of a relation that the
+// caller's catalog has: if not, the relation was dropped meanwhile, or replaced or filled again, which is an error
+// that wraps ErrReplaced.
+func (i *Incarnation) CheckPresent(rel *catalog.Relation) error {
 	i.mu.Lock()
 	dropping := i.dropping[rel.ID]
 	i.mu.Unlock()
 	now := i.Catalog().RelationByID(rel.ID)
-	return !dropping && now != nil && now.Rows() == rel.Rows()
+	if dropping || now == nil {
+		return sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", rel.Name)
+	}
+	if now.Rows() != rel.Rows() {
+		return replacedError(rel)
+	}
+	return nil
 }
 
 func kindName(k catalog.RelKind) string {

@@ -52,6 +52,8 @@ type Incarnation struct {
 	nextID   catalog.ID
 	// dropping are the relations that a Drop under way is about to remove.
 	dropping map[catalog.ID]bool
+	// replacing are the relations whose jobs are about to be exchanged.
+	replacing map[catalog.ID]bool
 	// subs are the subscriptions of all sessions.
 	subs map[*Subscription]bool
 	// background are the views that are created in the background, and those for which that has failed.
@@ -147,7 +149,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	}
 	i := &Incarnation{
 		e: e, Store: store, gone: make(chan struct{}), failure: make(chan flow.Failure, 1), nextID: cat.NextID,
-		locks: table.NewLocks(), dropping: map[catalog.ID]bool{}, subs: map[*Subscription]bool{}, background: map[catalog.ID]*background{},
+		locks: table.NewLocks(), dropping: map[catalog.ID]bool{}, replacing: map[catalog.ID]bool{}, subs: map[*Subscription]bool{}, background: map[catalog.ID]*background{},
 		stale: map[catalog.ID]string{}, creating: map[catalog.ID]*creation{}, started: time.Now(), began: map[catalog.ID]time.Time{}, moved: make(chan struct{}),
 		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]map[int]error{},
 	}

@@ -79,12 +79,12 @@ func (i *Incarnation) allocID() catalog.ID {
 
 func (i *Incarnation) newJob(r *catalog.Relation, ids *stateIDs) *flow.Job {
 	return &flow.Job{
-		ID: flow.JobID(r.ID), Name: r.Name, StateID: ids.id, Failover: r.Failover, Replayable: true,
+		ID: flow.JobID(r.Job()), Name: r.Name, StateID: ids.id, Failover: r.Failover, Replayable: true,
 		RowError: func(err error) error {
-			i.errs.add(r.ID, err)
+			i.errs.add(r.Job(), err)
 			return nil
 		},
-		Late: func(rows int64) { i.errs.late(r.ID, rows) },
+		Late: func(rows int64) { i.errs.late(r.Job(), rows) },
 		Env:  &exec.Env{Location: time.UTC, User: r.Owner, Database: "weir"},
 	}
 }
@@ -324,7 +324,7 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 	if cols == nil {
 		cols = []int{} // none, where nil would be all
 	}
-	in := flow.Input{Job: flow.JobID(rel.ID), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
+	in := flow.Input{Job: flow.JobID(rel.Job()), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
 	if parallel > 1 {
 		in.Dist = flow.Dist{Kind: flow.ToHash}
 		for _, k := range rel.Key {
@@ -400,7 +400,7 @@ func (l *leaves) Lookup(rel *catalog.Relation, parallel int) flow.Input {
 	for _, k := range rel.Key {
 		cols = append(cols, k.Col)
 	}
-	in := flow.Input{Job: flow.JobID(rel.ID), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
+	in := flow.Input{Job: flow.JobID(rel.Job()), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
 	if parallel > 1 {
 		in.Dist = flow.Dist{Kind: flow.ToHash, Cols: cols}
 	}
@@ -421,7 +421,7 @@ func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.I
 	if cols == nil {
 		cols = []int{} // none, where nil would be all
 	}
-	in := flow.Input{Job: flow.JobID(rel.ID), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
+	in := flow.Input{Job: flow.JobID(rel.Job()), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
 	splits := src.Splits()
 	if parallel > 1 {
 		in.Dist.Kind = flow.ToPeer

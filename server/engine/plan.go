@@ -23,7 +23,7 @@ func (i *Incarnation) bindStored(cat *catalog.Catalog, r *catalog.Relation, now 
 		return nil, nil, fmt.Errorf("query of %s: %w", r.Name, err)
 	}
 	p := planner.New(planner.Config{
-		Catalog: i.e.cfg.Catalog(cat), SearchPath: r.SearchPath, Registry: i.e.cfg.Registry, Visible: &r.Functions,
+		Catalog: i.e.cfg.Catalog(cat), SearchPath: r.SearchPath, Registry: i.e.cfg.Registry, Visible: &r.Functions, Of: r,
 		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: &types.Env{},
 		Eval: func(e scalar.Expr) (types.Datum, error) {
 			return expr.FoldConst(e, &exec.Env{Location: time.UTC, Now: now})

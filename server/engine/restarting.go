@@ -147,6 +147,6 @@ func (i *Incarnation) CheckReadable(sn *storage.Snapshot, rels []*catalog.Relati
 	if i.readableAt(sn.Epoch(), rels) {
 		return nil
 	}
-	return sqlerr.Newf(sqlerr.SerializationFailure, "a relation was being restarted after a failure at the time of the snapshot").
+	return sqlerr.Newf(sqlerr.SerializationFailure, "a relation was being restarted after a failure at the time of the snapshot, or was replaced since").
 		WithHint("The transaction can be tried again.")
 }

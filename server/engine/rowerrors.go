@@ -10,6 +10,8 @@ import (
 type rowErrors struct {
 	mu sync.Mutex
 	by map[catalog.ID]*RowErrors
+	// moved are the jobs that have got the id of another one since they were made.
+	moved map[catalog.ID]catalog.ID
 }
 
 // RowErrors is what is known of the failed rows of a job since the server started.
@@ -21,9 +23,11 @@ type RowErrors struct {
 	Late int64
 }
 
-func (r *rowErrors) add(id catalog.ID, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// of gives what is known of a job; mu is held.
+func (r *rowErrors) of(id catalog.ID) *RowErrors {
+	if now, ok := r.moved[id]; ok {
+		id = now
+	}
 	if r.by == nil {
 		r.by = map[catalog.ID]*RowErrors{}
 	}
@@ -32,6 +36,26 @@ func (r *rowErrors) add(id catalog.ID, err error) {
 		e = &RowErrors{}
 		r.by[id] = e
 	}
+	return e
+}
+
+// move says that a job has another id from now on, under which nothing but what it did counts.
+func (r *rowErrors) move(from, to catalog.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.of(from)
+	delete(r.by, from)
+	r.by[to] = e
+	if r.moved == nil {
+		r.moved = map[catalog.ID]catalog.ID{}
+	}
+	r.moved[from] = to
+}
+
+func (r *rowErrors) add(id catalog.ID, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.of(id)
 	if e.Count == 0 {
 		e.First = err
 	}
@@ -42,13 +66,7 @@ func (r *rowErrors) add(id catalog.ID, err error) {
 func (r *rowErrors) late(id catalog.ID, rows int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.by == nil {
-		r.by = map[catalog.ID]*RowErrors{}
-	}
-	if r.by[id] == nil {
-		r.by[id] = &RowErrors{}
-	}
-	r.by[id].Late += rows
+	r.of(id).Late += rows
 }
 
 // AddLate counts rows that a statement left out because they came later than a table's watermark.

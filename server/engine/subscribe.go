@@ -121,9 +121,13 @@ func (i *Incarnation) Subscribe(ctx context.Context, cfg SubscriptionConfig) (*S
 	}
 	c, end := i.create(made...)
 	s.end = sync.OnceFunc(end)
-	if !i.register(s) {
+	moved := i.movedChan()
+	if err := i.register(s, needs); err != nil {
 		s.end()
-		return nil, ErrRestarted
+		if i.isReplacing(needs) {
+			return nil, errors.Join(err, i.await(ctx, moved))
+		}
+		return nil, err
 	}
 	err := s.open(ctx, c)
 	if err != nil {
@@ -151,6 +155,9 @@ func (s *Subscription) open(ctx context.Context, c *creation) error {
 		if err := i.awaitFilled(ctx, c, prog, e); err != nil {
 			return s.explain(err)
 		}
+	}
+	if err := s.Err(); err != nil {
+		return err
 	}
 	job, err := s.job()
 	if err != nil {
@@ -197,6 +204,9 @@ func (s *Subscription) job() (*flow.Job, error) {
 
 // begin is called by the actor at its first barrier.
 func (s *Subscription) begin(e storage.Epoch) error {
+	if s.Err() != nil {
+		return nil
+	}
 	v, err := s.i.Store.Arrangement(storage.TableID(s.cfg.Rel.Rows())).VersionAt(e)
 	if err != nil {
 		return err
@@ -415,17 +425,22 @@ func (s *Subscription) parts() (jobs []flow.JobID, drop []storage.TableID) {
 	return jobs, drop
 }
 
-// register enters a subscription; false if one of the relations that it reads is being dropped.
-func (i *Incarnation) register(s *Subscription) bool {
+// register enters a subscription, unless one of the relations that it reads is being dropped, or was replaced since they
+// were looked up.
+func (i *Incarnation) register(s *Subscription, needs []*catalog.Relation) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for id := range s.reads {
-		if i.dropping[id] {
-			return false
+	cat := i.Catalog()
+	for _, r := range needs {
+		if i.dropping[r.ID] {
+			return ErrRestarted
+		}
+		if now := cat.RelationByID(r.ID); i.replacing[r.ID] || now != nil && now.Rows() != r.Rows() {
+			return replacedError(r)
 		}
 	}
 	i.subs[s] = true
-	return true
+	return nil
 }
 
 func (i *Incarnation) unregister(s *Subscription) {
@@ -434,9 +449,9 @@ func (i *Incarnation) unregister(s *Subscription) {
 	delete(i.subs, s)
 }
 
-// endSubscriptions ends those to relations whose jobs are about to be removed, and gives their jobs and tables, which must go
+// endSubscriptions ends those to relations whose jobs are about to be removed, with the error that why says, and gives their jobs and tables, which must go
 // with them.
-func (i *Incarnation) endSubscriptions(jobs []flow.JobID, names func(flow.JobID) string) (more []flow.JobID, drop []storage.TableID) {
+func (i *Incarnation) endSubscriptions(jobs []flow.JobID, why func(*Subscription, flow.JobID) error) (more []flow.JobID, drop []storage.TableID) {
 	i.mu.Lock()
 	var subs []*Subscription
 	for s := range i.subs {
@@ -449,7 +464,7 @@ func (i *Incarnation) endSubscriptions(jobs []flow.JobID, names func(flow.JobID)
 			if !s.reads[catalog.ID(id)] {
 				continue
 			}
-			s.fail(sqlerr.Newf(sqlerr.UndefinedTable, "the subscription was ended because %q was dropped", names(id)))
+			s.fail(why(s, id))
 			js, ts := s.parts()
 			more, drop = append(more, js...), append(drop, ts...)
 			break

@@ -13,6 +13,7 @@ import (
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/server/copyfmt"
+	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
@@ -75,15 +76,27 @@ func (s *session) copyTo(ctx context.Context, t *tx, e *execution, st *ast.Copy,
 	for i, c := range b.Columns {
 		ts[i], names[i] = wireType(c.Type), c.Name
 	}
-	out, err := s.newCopyOut(e, names, ts, opts)
-	if err != nil {
-		return pgwire.Result{}, err
+	// It begins when the snapshot is there: until then the statement can be run again.
+	var out *copyOut
+	begin := func() (err error) {
+		if out == nil {
+			out, err = s.newCopyOut(e, names, ts, opts)
+		}
+		return err
 	}
 	n := 0
 	err = s.runBatch(ctx, t, batch, func(c *vec.Chunk) error {
+		if err := begin(); err != nil {
+			return err
+		}
 		n += c.Len()
 		return out.rows(c, 0, c.Len())
 	})
+	if !errors.Is(err, engine.ErrReplaced) {
+		if berr := begin(); err == nil {
+			err = berr
+		}
+	}
 	if err == nil {
 		err = out.end()
 	}

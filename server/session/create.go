@@ -461,7 +461,7 @@ func renameColumns(rel *catalog.Relation, names []string) error {
 	return nil
 }
 
-func (d *definer) createView(st *ast.CreateView) error {
+func (d *definer) createView(ctx context.Context, st *ast.CreateView) error {
 	schema, name, err := d.qualify(st.Name, true)
 	if err != nil {
 		return err
@@ -475,7 +475,7 @@ func (d *definer) createView(st *ast.CreateView) error {
 		if schema, name, exists, err = d.target(st.Name, st.IfNotExists); err != nil || exists {
 			return err
 		}
-	} else if err := d.mayReplace(old); err != nil {
+	} else if err := d.mayReplace(old, catalog.View); err != nil {
 		return err
 	}
 	b, err := d.bindQuery(st.Query)
@@ -491,79 +491,43 @@ func (d *definer) createView(st *ast.CreateView) error {
 		return err
 	}
 	if old != nil {
-		if err := d.replaceable(old, rel); err != nil {
+		if err := d.notRecursive(old, b); err != nil {
 			return err
 		}
-		rel.ID, rel.Owner = old.ID, old.Owner
+		if err := replaceable(old, rel); err != nil {
+			return err
+		}
+		inheritFrom(rel, old)
+		return d.replace(ctx, old, rel, nil)
 	}
 	return d.t.inc.Change(func(c *catalog.Catalog) { c.Put(rel) })
 }
 
-// mayReplace refuses CREATE OR REPLACE VIEW of what is no view, and to everybody but the owner: the view reads with the rights of
-// its owner, whoever wrote the query.
-func (d *definer) mayReplace(old *catalog.Relation) error {
-	if err := d.mayCreate(old.Schema); err != nil {
-		return err
-	}
-	if err := d.owner(kindWord(old.Kind), old.Name, old.Owner); err != nil {
-		return err
-	}
-	if old.Kind != catalog.View {
-		return sqlerr.Newf(sqlerr.WrongObjectType, "%q is not a view", old.Name)
-	}
-	return nil
-}
-
-// replaceable checks what CREATE OR REPLACE VIEW allows: the old columns stay, new ones follow.
-func (d *definer) replaceable(old, rel *catalog.Relation) error {
-	if len(rel.Columns) < len(old.Columns) {
-		return sqlerr.Newf(sqlerr.InvalidTableDefinition, "cannot drop columns from view")
-	}
-	for i, c := range old.Columns {
-		n := rel.Columns[i]
-		if n.Name != c.Name {
-			return sqlerr.Newf(sqlerr.InvalidTableDefinition, "cannot change name of view column %q to %q", c.Name, n.Name).
-				WithHint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.")
-		}
-		if n.Type != c.Type {
-			return sqlerr.Newf(sqlerr.InvalidTableDefinition, "cannot change data type of view column %q from %s to %s", c.Name, c.Type, n.Type)
-		}
-	}
-	for _, dep := range d.cat.Dependents(old.ID) {
-		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot replace view %q because %s %q reads it, which is not supported yet",
-			old.Name, kindWord(dep.Kind), dep.Name)
-	}
-	return nil
-}
-
 func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string, error) {
 	tag := "CREATE MATERIALIZED VIEW"
-	schema, name, exists, err := d.target(st.Name, st.IfNotExists)
-	if st.OrReplace {
-		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "CREATE OR REPLACE MATERIALIZED VIEW is not supported yet")
+	if st.OrReplace && st.IfNotExists {
+		return "", sqlerr.New(sqlerr.SyntaxError, st.Pos, "CREATE OR REPLACE and IF NOT EXISTS exclude each other")
 	}
+	if st.WithNoData {
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "WITH NO DATA is not supported")
+	}
+	if st.OrReplace {
+		schema, name, err := d.qualify(st.Name, true)
+		if err != nil {
+			return "", err
+		}
+		if old := d.cat.Relation(schema, name); old != nil {
+			return tag, d.replaceMatView(ctx, st, old)
+		}
+	}
+	schema, name, exists, err := d.target(st.Name, st.IfNotExists)
 	if err != nil || exists {
 		return tag, err
 	}
-	switch {
-	case st.WithNoData:
-		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "WITH NO DATA is not supported")
-	}
 	rel := d.newRelation(catalog.MatView, schema, name)
-	rest, err := failoverOption(rel, st.Options)
+	background, err := d.viewOptions(rel, st)
 	if err != nil {
 		return "", err
-	}
-	background := false
-	for _, o := range rest {
-		switch o.Name {
-		case "background":
-			if background, err = boolOption(o); err != nil {
-				return "", err
-			}
-		default:
-			return "", sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "the option %q of a materialized view is not supported yet", o.Name)
-		}
 	}
 	b, err := d.bindQuery(st.Query)
 	if err != nil {
@@ -578,7 +542,7 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 		return "", err
 	}
 	d.notices(stream)
-	if background {
+	if background != nil {
 		return tag, d.t.inc.AddInBackground(rel)
 	}
 	if err := d.t.inc.AddQuery(ctx, rel, stream, d.watch); err != nil {
@@ -596,14 +560,47 @@ func (d *definer) planView(rel *catalog.Relation, text string, b *planner.Bound)
 	if err != nil {
 		return nil, err
 	}
-	rel.AppendOnly, rel.Watermarks = stream.AppendOnly, stream.Watermarks
+	setColumns(rel, stream)
+	return stream, nil
+}
+
+// setColumns gives a relation the columns of its plan, and what else follows from that.
+func setColumns(rel *catalog.Relation, stream *plan.Stream) {
+	rel.Columns, rel.Key = nil, nil
+	if rel.Kind == catalog.MatView {
+		rel.AppendOnly, rel.Watermarks = stream.AppendOnly, stream.Watermarks
+	}
 	for _, c := range stream.Columns {
 		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: wireType(c.Type), Hidden: c.Hidden})
 	}
 	for _, k := range stream.Key {
 		rel.Key = append(rel.Key, catalog.SortColumn{Col: k.Col, Desc: k.Desc, NullsFirst: k.NullsFirst})
 	}
-	return stream, nil
+}
+
+// viewOptions takes the options of a materialized view; background is the one that says that it is to be created in the
+// background, nil if none does.
+func (d *definer) viewOptions(rel *catalog.Relation, st *ast.CreateView) (background *ast.Option, err error) {
+	rest, err := failoverOption(rel, st.Options)
+	if err != nil {
+		return nil, err
+	}
+	for k, o := range rest {
+		switch o.Name {
+		case "background":
+			on, err := boolOption(o)
+			if err != nil {
+				return nil, err
+			}
+			background = nil
+			if on {
+				background = &rest[k]
+			}
+		default:
+			return nil, sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "the option %q of a materialized view is not supported yet", o.Name)
+		}
+	}
+	return background, nil
 }
 
 // notices tells the client what the planner has to say.

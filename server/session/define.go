@@ -65,7 +65,7 @@ func (d *definer) run(ctx context.Context) (string, error) {
 		if st.Materialized {
 			return d.createMatView(ctx, st)
 		}
-		return "CREATE VIEW", d.createView(st)
+		return "CREATE VIEW", d.createView(ctx, st)
 	case *ast.CreateSink:
 		return "CREATE SINK", d.createSink(ctx, st)
 	case *ast.CreateSchema:

@@ -76,12 +76,7 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range stream.Columns {
-		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Type: wireType(c.Type), Hidden: c.Hidden})
-	}
-	for _, k := range stream.Key {
-		rel.Key = append(rel.Key, catalog.SortColumn{Col: k.Col, Desc: k.Desc, NullsFirst: k.NullsFirst})
-	}
+	setColumns(rel, stream)
 	return d.t.inc.AddQuery(ctx, rel, stream, d.watch)
 }
 

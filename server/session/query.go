@@ -16,6 +16,7 @@ import (
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/server/build"
+	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/catalog"
@@ -52,23 +53,25 @@ func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result
 	if err != nil {
 		return pgwire.Result{}, err
 	}
-	if e.announce {
-		e.w.Columns(p.columns)
-	}
 	if e.maxRows > 0 {
 		c, err := s.openCursor(ctx, t, p, b, scrollIfNeeded)
 		if err != nil {
 			return pgwire.Result{}, err
 		}
 		e.rest = c
+		e.columns(p.columns)
 		return c.send(ctx, e.w, e.formats, e.maxRows)
 	}
 	as := appendersFor(columnTypes(p), e.formats, s.typeEnv())
 	n := 0
 	err = s.runBatch(ctx, t, b, func(c *vec.Chunk) error {
+		e.columns(p.columns)
 		n += c.Len()
 		return writeRows(e.w.Rows(), c, 0, c.Len(), as)
 	})
+	if !errors.Is(err, engine.ErrReplaced) {
+		e.columns(p.columns)
+	}
 	return pgwire.Result{Tag: fmt.Sprintf("SELECT %d", n)}, err
 }
 
@@ -136,9 +139,12 @@ func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relati
 		return snap, release, err
 	}
 	for _, rel := range rels {
-		if rel.Kind != catalog.System && !t.inc.Readable(rel) {
+		if rel.Kind == catalog.System {
+			continue
+		}
+		if err := t.inc.CheckPresent(rel); err != nil {
 			release()
-			return nil, nil, sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", rel.Name)
+			return nil, nil, err
 		}
 	}
 	return snap, release, nil

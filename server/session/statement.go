@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
@@ -321,8 +323,18 @@ type execution struct {
 	maxRows int
 	// announce: the result's columns must be sent first (simple protocol).
 	announce bool
+	// announced: they have been.
+	announced bool
 	// rest is set if maxRows may have stopped the execution.
 	rest rest
+}
+
+// columns sends the result's columns if that has not been done and is wanted.
+func (e *execution) columns(cols []pgwire.Column) {
+	if e.announce && !e.announced {
+		e.w.Columns(cols)
+		e.announced = true
+	}
 }
 
 // run runs a statement inside the transaction.
@@ -366,7 +378,23 @@ func (s *session) allowed(st ast.Statement) error {
 	return nil
 }
 
+// maxReplans is how often a statement is planned again because what it reads was replaced before it had a snapshot.
+const maxReplans = 100
+
 func (s *session) dispatch(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
+	for n := 0; ; n++ {
+		r, err := s.dispatchOnce(ctx, t, e)
+		if !errors.Is(err, engine.ErrReplaced) || e.announced || n == maxReplans || ctx.Err() != nil {
+			return r, err
+		}
+		// Nothing was sent, and nothing done.
+		if e.announce {
+			e.p.bound = nil
+		}
+	}
+}
+
+func (s *session) dispatchOnce(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
 	switch st := e.p.ast.(type) {
 	case *ast.Select:
 		if err := e.p.plan(t); err != nil {

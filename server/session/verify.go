@@ -95,6 +95,11 @@ func (s *session) verify(ctx context.Context, t *tx, e *execution, st *ast.Verif
 		return pgwire.Result{}, err
 	}
 	defer snap.Release()
+	for _, r := range rels {
+		if err := t.inc.CheckPresent(r); r.Kind != catalog.System && err != nil {
+			return pgwire.Result{}, err
+		}
+	}
 	c := &comparison{v: v, index: map[string]int{}, mem: t.inc.QueryMemory().Account()}
 	defer c.mem.Close()
 	if err := s.readBoth(ctx, t, v, snap, c); err != nil {

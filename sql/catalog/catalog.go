@@ -163,6 +163,47 @@ type Relation struct {
 	Failover string `json:",omitempty"`
 	// RowsID is the table id of the rows of a materialized view that was filled again; see Rows.
 	RowsID uint32 `json:",omitempty"`
+	// Reads says how many of the columns of a relation its query knows, where the relation has got more since: those
+	// are not in a star.
+	Reads map[ID]int `json:",omitempty"`
+	// JobID is the id of the job while that is built beside the one in whose place it will be; 0: the
+	// relation's. It is not stored.
+	JobID ID `json:"-"`
+}
+
+// Job is the id of the relation's job.
+func (r *Relation) Job() ID {
+	if r.JobID != 0 {
+		return r.JobID
+	}
+	return r.ID
+}
+
+// Visible counts the columns that are not hidden.
+func (r *Relation) Visible() int {
+	n := 0
+	for i := range r.Columns {
+		if !r.Columns[i].Hidden {
+			n++
+		}
+	}
+	return n
+}
+
+// Seen gives r as the query of by knows it: the columns that it has got since are hidden.
+func (r *Relation) Seen(by *Relation) *Relation {
+	n, ok := by.Reads[r.ID]
+	if !ok || n >= r.Visible() {
+		return r
+	}
+	c := *r
+	c.Columns = append([]Column(nil), r.Columns...)
+	for i := range c.Columns {
+		if n--; n < 0 {
+			c.Columns[i].Hidden = true
+		}
+	}
+	return &c
 }
 
 // Rows is the table id of the relation's rows: that of the relation, unless it was filled again.
@@ -366,18 +407,62 @@ func (c *Catalog) RelationNames(schema string) []string {
 	return names
 }
 
-// Sorted lists all relations by id, which is the order of creation: what an object depends on comes
-// before it.
+// Sorted lists all relations by id, which is the order of creation, but so that what an object depends on comes
+// before it: an object that was replaced may read one that is younger.
 func (c *Catalog) Sorted() []*Relation {
 	rs := make([]*Relation, 0, len(c.Relations))
+	inOrder := true
 	for _, r := range c.Relations {
 		rs = append(rs, r)
+		for _, d := range r.DependsOn {
+			inOrder = inOrder && d < r.ID
+		}
 	}
 	sort.Slice(rs, func(i, j int) bool { return rs[i].ID < rs[j].ID })
-	return rs
+	if inOrder {
+		return rs
+	}
+	out := make([]*Relation, 0, len(rs))
+	seen := make(map[ID]bool, len(rs))
+	var visit func(r *Relation)
+	visit = func(r *Relation) {
+		if r == nil || seen[r.ID] {
+			return
+		}
+		seen[r.ID] = true
+		for _, d := range r.DependsOn {
+			visit(c.Relations[d])
+		}
+		out = append(out, r)
+	}
+	for _, r := range rs {
+		visit(r)
+	}
+	return out
 }
 
-// Dependents lists the relations that read id directly, by id.
+// DependsOnAny tells whether a relation reads one of others, directly or through what it reads.
+func (c *Catalog) DependsOnAny(r *Relation, others map[ID]bool) bool {
+	seen := map[ID]bool{}
+	var reads func(r *Relation) bool
+	reads = func(r *Relation) bool {
+		for _, d := range r.DependsOn {
+			if others[d] {
+				return true
+			}
+			if up := c.Relations[d]; up != nil && !seen[d] {
+				seen[d] = true
+				if reads(up) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return reads(r)
+}
+
+// Dependents lists the relations that read id directly, in the order of Sorted.
 func (c *Catalog) Dependents(id ID) []*Relation {
 	var ds []*Relation
 	for _, r := range c.Sorted() {

@@ -143,6 +143,9 @@ func randomRound(t *testing.T, seed int64) {
 		case g.one(3):
 			x.both("CHECKPOINT")
 		}
+		if g.one(2) {
+			x.replace(g)
+		}
 		x.check(fmt.Sprintf("step %d", i))
 	}
 	for _, tab := range g.tables {
@@ -225,6 +228,23 @@ func (x *world) createWhileChanging(g *gen) {
 		}
 	}
 	<-done
+}
+
+// replace gives a query, and its views, a condition more. Others may read them.
+func (x *world) replace(g *gen) {
+	q := x.qs[g.Intn(len(x.qs))]
+	if q.dead || q.before == "" {
+		return
+	}
+	q.rel = rel{text: "SELECT * FROM " + q.as("r") + " WHERE " + g.predicate("r", q.cols), cols: q.cols, noPG: q.noPG, from: []rel{q.rel}}
+	for _, view := range []string{q.before, q.after} {
+		if view != "" {
+			x.weir("CREATE OR REPLACE MATERIALIZED VIEW " + view + " AS " + q.text)
+		}
+	}
+	if x.pg != nil && !q.noPG {
+		x.postgres("CREATE OR REPLACE VIEW " + q.before + " AS " + q.text)
+	}
 }
 
 // fail reports a failure, with the statements that led to it if the round is repeated by its seed.
