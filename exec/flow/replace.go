@@ -77,15 +77,6 @@ func (r *Runtime) rename(ids map[JobID]JobID) {
 	r.reorder()
 }
 
-// Since says that jobs have versions from an epoch on, and none of earlier ones.
-func (r *Runtime) Since(e storage.Epoch, ids ...JobID) {
-	r.regionsMu.Lock()
-	defer r.regionsMu.Unlock()
-	for _, id := range ids {
-		r.gaps[id] = []gap{{to: e}}
-	}
-}
-
 // GiveUp ends the runtime as a failure that is no job's does: what was asked of it is half done, and another one, which
 // begins at the last checkpoint, is to put it right.
 func (r *Runtime) GiveUp(err error) { r.fail(nil, err) }

@@ -115,10 +115,7 @@ func (w *replacing) run(ctx context.Context, in map[catalog.ID]bool, watch func(
 	if err != nil {
 		return errors.Join(w.explain(err), w.withdraw())
 	}
-	prog.mu.Lock()
-	e = max(e, prog.epoch)
-	prog.mu.Unlock()
-	committed, err := w.change(e)
+	committed, err := w.change()
 	switch {
 	case err == nil:
 		return nil
@@ -178,8 +175,8 @@ func sourceIDsOf(ids map[catalog.ID]*stateIDs) []catalog.ID {
 	return out
 }
 
-// change does the second and third step; e is an epoch in which the new jobs are complete.
-func (w *replacing) change(e storage.Epoch) (committed bool, err error) {
+// change does the second and third step.
+func (w *replacing) change() (committed bool, err error) {
 	i := w.i
 	olds, temps := jobsOf(w.ids), jobsOf(w.temporary())
 	failovers := func(strategy func(r *catalog.Relation) string) {
@@ -230,11 +227,18 @@ func (w *replacing) change(e storage.Epoch) (committed bool, err error) {
 			}
 		}
 	}
-	// Nobody who has read the new rows before they are published can have missed that: they have versions from e on.
-	since := func() { i.RT.Since(e, olds...) }
-	if err := i.commitThen(flow.Save{Meta: i.fresh(w.ids...)}, w.made, needs, published, since); err != nil {
+	// A snapshot that was made before has the old rows: whoever reads in it and finds the new catalog is told. So who
+	// comes now waits for the next epoch.
+	absent := func() { i.RT.Absent(olds...) }
+	if err := i.commitThen(flow.Save{Meta: i.fresh(w.ids...)}, w.made, needs, published, absent); err != nil {
 		return false, err
 	}
+	e := storage.Epoch(i.RT.Marks().Completed) + 1
+	i.RT.Back(e, olds...)
+	if err := i.RT.Wait(i.Ctx, e); err != nil {
+		return true, err
+	}
+	i.wake()
 	subJobs, subTables := i.endSubscriptions(olds, func(s *Subscription, id flow.JobID) error {
 		return sqlerr.Newf(sqlerr.SerializationFailure, "the subscription was ended because %q was replaced", i.Catalog().RelationByID(catalog.ID(id)).Name).
 			WithHint("Subscribe again.")

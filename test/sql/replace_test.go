@@ -189,31 +189,36 @@ func TestReplaceStops(t *testing.T) {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	}
-	running := func(*pgx.Conn) bool { return must(t, c, "SELECT count(*) FROM weir_progress WHERE name = 'v'") == "1" }
+	running := func() bool { return must(t, c, "SELECT count(*) FROM weir_progress WHERE name = 'v'") == "1" }
 	jobs := must(t, c, "SELECT string_agg(name, ',' ORDER BY name) FROM weir_jobs")
-	open := d.close()
-	cancelled(t, w, generation(1), func(o *pgx.Conn) bool {
-		if running(o) {
-			still("0")
-			open()
-			return true
+	building := func(n int) (c *pgx.Conn, done chan error) {
+		c, done = connect(t, w.url(), nil), make(chan error, 1)
+		go func() {
+			_, err := c.PgConn().Exec(context.Background(), generation(n)).ReadAll()
+			done <- err
+		}()
+		for !running() {
 		}
-		return false
-	})
+		still("0")
+		return c, done
+	}
+	open := d.close()
+	builder, done := building(1)
+	if err := builder.PgConn().CancelRequest(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	open()
+	if err := <-done; code(err) != "57014" {
+		t.Fatal(err)
+	}
+	must(t, builder, "SELECT 1")
+	closeConn(builder)
 	same("0")
 	if got := must(t, c, "SELECT string_agg(name, ',' ORDER BY name) FROM weir_jobs"); got != jobs {
 		t.Fatalf("jobs %s, before %s", got, jobs)
 	}
 	open = d.close()
-	done := make(chan error, 1)
-	other := connect(t, w.url(), nil)
-	go func() {
-		_, err := other.PgConn().Exec(context.Background(), generation(2)).ReadAll()
-		done <- err
-	}()
-	for !running(nil) {
-	}
-	still("0")
+	_, done = building(2)
 	closeConn(c)
 	left := w.fs.CrashClone(vfs.CrashCloneCfg{})
 	open()
