@@ -26,6 +26,7 @@ var benchExprs = []struct{ name, text string }{
 	{"like_contains", "s LIKE '%e 5%'"},
 	{"like_general", "s LIKE 'a%e_5'"},
 	{"regex", "s ~ '^apple [0-4]'"},
+	{"regex_group", "(regexp_match(s, '^(apple) ([0-4])'))[2]"},
 	{"and", "a < 500 AND b > 100 AND c <> 7"},
 	{"case", "CASE WHEN a < 300 THEN a WHEN a < 600 THEN b ELSE 0 END"},
 	{"case_fail", "CASE WHEN b <> 0 THEN a / b ELSE 0 END"},

@@ -469,13 +469,13 @@ func addArrayKernels(t table) {
 	t.add("array_positions(anyarray,anyelement)", datums(arrayPositions))
 	t.add("array_remove(anyarray,anyelement)", datums(arrayReplace))
 	t.add("array_replace(anyarray,anyelement,anyelement)", datums(arrayReplace))
-	t.add("array_subscript(anyarray,int4)", arrayFunc(func(_ *genCall, arr types.ArrayValue, a []types.Datum) (types.Datum, error) {
+	t.add("array_subscript(anyarray,int4)", regexGroups(arrayFunc(func(_ *genCall, arr types.ArrayValue, a []types.Datum) (types.Datum, error) {
 		i, ok := arr.Index([]int{int(a[1].I)})
 		if !ok {
 			return types.Null, nil
 		}
 		return arr.Elems[i], nil
-	}))
+	})))
 	t.add("array_subscripts(anyarray,variadic int4[])", arrayFunc(func(_ *genCall, arr types.ArrayValue, a []types.Datum) (types.Datum, error) {
 		subs := make([]int, 0, len(a)-1)
 		for _, d := range a[1:] {

@@ -92,6 +92,32 @@ type regex struct {
 	context bool
 	// global is the g flag, for the caller.
 	global bool
+	// one is a faster matcher, or nil.
+	one *onePass
+}
+
+// MatchString is that of package regexp.
+func (re *regex) MatchString(s string) bool {
+	if re.one != nil {
+		if found, done := re.one.find(s, nil); done {
+			return found
+		}
+	}
+	return re.Regexp.MatchString(s)
+}
+
+// FindStringSubmatchIndex is that of package regexp.
+func (re *regex) FindStringSubmatchIndex(s string) []int {
+	if re.one != nil {
+		caps := make([]int, re.one.caps)
+		if found, done := re.one.find(s, caps); done {
+			if !found {
+				return nil
+			}
+			return caps
+		}
+	}
+	return re.Regexp.FindStringSubmatchIndex(s)
 }
 
 // compileRegex translates and compiles a pattern.
@@ -148,10 +174,12 @@ func compileRegex(pat string, f regexFlags) (*regex, error) {
 	if err != nil {
 		return nil, mapRegexError(err)
 	}
+	out := &regex{Regexp: re, context: context, global: f.global}
 	if !lazy {
 		re.Longest()
+		out.one = newOnePass(src)
 	}
-	return &regex{re, context, f.global}, nil
+	return out, nil
 }
 
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
