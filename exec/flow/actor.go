@@ -35,6 +35,8 @@ type actor struct {
 	disp  *dispatcher
 	rt    *Runtime
 	chain *chain
+	// metering has the meters of the operators.
+	metering metering
 	// tables are the state tables that the operators have opened.
 	tables []*storage.StateTable
 	// dues are when the operators are due that depend on time.
@@ -96,7 +98,7 @@ func (a *actor) open(out exec.Output) error {
 	if err != nil {
 		return err
 	}
-	a.chain = &chain{}
+	a.chain = &chain{meter: &a.metering}
 	if f := a.rt.cfg.Fault; f != nil {
 		a.chain.fault = func(operator string) { f(a.job.id(), a.id, operator) }
 	}

@@ -36,6 +36,9 @@ type chain struct {
 	fault func(operator string)
 	// watch gives who is shown what an operator emits; nil but in tests.
 	watch func(operator string) Watcher
+	// meter counts what the operators do; its meters are those of ops.
+	meter  *metering
+	meters []*meter
 }
 
 // Watcher is shown what an operator emits, before the consumer is: for tests that check it. Chunks are valid
@@ -84,6 +87,8 @@ type link struct {
 	port int
 	// join counts the barriers of an operator with several ports, shared by their links.
 	join *barrierJoin
+	of   *meter
+	by   *metering
 }
 
 type barrierJoin struct{ ports, seen int }
@@ -92,7 +97,11 @@ func (l *link) Chunk(c *vec.Chunk) error {
 	if c.Len() == 0 {
 		return nil
 	}
-	return l.op.Chunk(l.port, c)
+	l.of.rowsIn.Add(int64(c.Len()))
+	if l.by.weight == 0 {
+		return l.op.Chunk(l.port, c)
+	}
+	return l.by.time(&l.of.within, func() error { return l.op.Chunk(l.port, c) })
 }
 func (l *link) Watermark(w exec.Watermark) error { return l.op.Watermark(l.port, w) }
 
@@ -106,7 +115,7 @@ func (l *link) Barrier(b exec.Barrier) error {
 		}
 		l.join.seen = 0
 	}
-	return l.op.Barrier(b)
+	return l.by.time(&l.of.within, func() error { return l.op.Barrier(b) })
 }
 
 // open opens the operators of a tree, consumers first. What was opened is closed by close, also after
@@ -121,6 +130,7 @@ func (c *chain) open(root *Node, inputs int, out exec.Output, context func(name 
 			return fmt.Errorf("flow: input %d has no leaf", i)
 		}
 	}
+	c.meter.meters.Store(&c.meters)
 	return nil
 }
 
@@ -132,9 +142,12 @@ func (c *chain) wire(n *Node, out exec.Output, context func(string) *exec.Contex
 		if c.entries[n.Input] != nil {
 			return fmt.Errorf("flow: input %d has two leaves", n.Input)
 		}
-		c.entries[n.Input] = out
+		c.entries[n.Input] = &entry{Output: out, by: c.meter}
 		return nil
 	}
+	m := &meter{name: n.Name}
+	c.meters = append(c.meters, m)
+	out = &metered{Output: out, of: m, by: c.meter}
 	if c.watch != nil {
 		if w := c.watch(n.Name); w != nil {
 			out = &watched{Output: out, by: w}
@@ -145,17 +158,17 @@ func (c *chain) wire(n *Node, out exec.Output, context func(string) *exec.Contex
 	}
 	c.ops = append(c.ops, n.Op)
 	if k, ok := n.Op.(Continuer); ok {
-		c.continuers = append(c.continuers, k)
+		c.continuers = append(c.continuers, &meteredContinuer{Continuer: k, of: m, by: c.meter})
 	}
 	if len(n.In) == 0 {
-		c.selfs = append(c.selfs, n.Op)
+		c.selfs = append(c.selfs, &meteredSelf{Operator: n.Op, of: m, by: c.meter})
 	}
 	var join *barrierJoin
 	if len(n.In) > 1 {
 		join = &barrierJoin{ports: len(n.In)}
 	}
 	for i, in := range n.In {
-		var to exec.Output = &link{op: n.Op, port: i, join: join}
+		var to exec.Output = &link{op: n.Op, port: i, join: join, of: m, by: c.meter}
 		if c.fault != nil {
 			to = &faulty{Output: to, fault: func() { c.fault(n.Name) }}
 		}

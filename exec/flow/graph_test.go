@@ -146,3 +146,28 @@ func (w *world) reader() (stop func()) {
 		<-done
 	}
 }
+
+// Operators are counted: rows exactly, and time without that of their consumers.
+func TestOperators(t *testing.T) {
+	w := quiet(t)
+	v := w.finish(w.create("agg", tableID))
+	for k := range int64(100) {
+		w.write(insert(k))
+	}
+	w.await(w.rt.Written())
+	got := map[string]OperatorInfo{}
+	for _, o := range w.rt.Operators() {
+		if o.Job == v.ID {
+			got[fmt.Sprintf("%d/%s", o.Fragment, o.Name)] = o
+		}
+	}
+	agg, keep := got["1/agg"], got["1/keep"]
+	if agg.Actors != 2 || agg.RowsIn != 100 || agg.RowsOut == 0 || keep.RowsIn != agg.RowsOut {
+		t.Errorf("%+v", got)
+	}
+	for name, o := range got {
+		if o.Busy <= 0 || o.Busy > patience {
+			t.Errorf("%s was busy for %v", name, o.Busy)
+		}
+	}
+}

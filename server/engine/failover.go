@@ -534,5 +534,8 @@ func (i *Incarnation) Jobs() []JobStatus {
 	return out
 }
 
+// Operators lists the operators of all jobs, by job, fragment and name.
+func (i *Incarnation) Operators() []flow.OperatorInfo { return i.RT.Operators() }
+
 // Actors lists the actors of all jobs, by id.
 func (i *Incarnation) Actors() []flow.ActorInfo { return i.RT.Actors() }

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/weirdb/weir/storage"
+import (
+	"runtime/metrics"
+
+	"github.com/weirdb/weir/storage"
+)
 
 // How the memory limit is divided. What is fixed (the storage engine's cache and its memtables, which lie
 // outside of Go's heap) comes first; the operators of all views share the next part, with everything that is
@@ -60,4 +64,46 @@ func (m memoryShares) configure(c *storage.Config) {
 func HeapLimit(limit int64) int64 {
 	m := shareMemory(limit)
 	return max(limit-m.cache-memTables*m.memTable, limit/2)
+}
+
+// MemoryPart is memory that somebody holds. Bytes and Limit are -1 where there is no figure.
+type MemoryPart struct {
+	Part         string
+	Bytes, Limit int64
+}
+
+// Memory tells who holds how much memory, and how much of it is allowed. Parts overlap: Go's heap has operators, queries,
+// queues and what is unwritten in it; the storage engine's cache and memtables lie outside of it.
+func (i *Incarnation) Memory() []MemoryPart {
+	shares := shareMemory(i.e.cfg.MemoryLimit)
+	limit := func(n int64) int64 {
+		if i.e.cfg.MemoryLimit <= 0 {
+			return -1
+		}
+		return n
+	}
+	samples := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+	}
+	metrics.Read(samples)
+	heap, mapped, released := samples[0].Value.Uint64(), samples[1].Value.Uint64(), samples[2].Value.Uint64()
+	store := i.Store.Metrics()
+	var queued, queries int64
+	for _, a := range i.RT.Actors() {
+		queued += a.QueuedBytes
+	}
+	if i.e.queries != nil {
+		queries = i.e.queries.Used()
+	}
+	return []MemoryPart{
+		{"process", int64(mapped-released) + store.CacheBytes + store.MemTableBytes, limit(i.e.cfg.MemoryLimit)},
+		{"heap", int64(heap), limit(HeapLimit(i.e.cfg.MemoryLimit))},
+		{"operators", i.RT.Held(), limit(shares.operators)},
+		{"unwritten changes", i.Store.Unwritten(), limit(shares.operators)},
+		{"unfolded state", store.UnfoldedBytes, -1},
+		{"queues", queued, -1},
+		{"queries", queries, limit(shares.queries)},
+		{"storage cache", store.CacheBytes, limit(shares.cache)},
+		{"storage memtables", store.MemTableBytes, limit(memTables * shares.memTable)},
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirdb/weir/exec/batch"
+	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/planner/plan"
@@ -334,7 +335,8 @@ func (s *session) predictState(ctx context.Context, t *tx, x *explained) error {
 	return nil
 }
 
-// analyzeView notes what each node of a view keeps: its durable state, of the last checkpoint.
+// analyzeView notes what each node of a view has done since its job was started, and what it keeps: its durable state,
+// of the last checkpoint.
 func (s *session) analyzeView(ctx context.Context, t *tx, x *explained, rel *catalog.Relation) error {
 	names := build.StateNames(x.stream)
 	snap, err := t.inc.SnapshotOf(ctx, true, []*catalog.Relation{rel})
@@ -369,14 +371,24 @@ func (s *session) analyzeView(ctx context.Context, t *tx, x *explained, rel *cat
 		return err
 	}
 	total.add(view)
+	did := map[string]flow.OperatorInfo{}
+	for _, o := range t.inc.Operators() {
+		if o.Job == flow.JobID(rel.ID) {
+			did[fmt.Sprintf("%d/%s", o.Fragment, o.Name)] = o
+		}
+	}
 	x.notes = func(n plan.Node) []plan.Note {
+		var ns []plan.Note
+		if o, ok := did[names[n]]; ok {
+			ns = append(ns, plan.Note{Name: "rows", Value: o.RowsOut}, plan.Note{Name: "busy", Value: milliseconds(o.Busy)})
+		}
 		if _, ok := n.(*plan.Materialize); ok {
-			return view.notes()
+			return append(ns, view.notes()...)
 		}
 		if size, ok := sizes[names[n]]; ok {
-			return size.notes()
+			ns = append(ns, size.notes()...)
 		}
-		return nil
+		return ns
 	}
 	x.more = []plan.Note{{Name: "State Rows", Value: total.rows}, {Name: "State Bytes", Value: total.bytes}}
 	return nil

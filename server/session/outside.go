@@ -57,6 +57,25 @@ func actors(inc *engine.Incarnation) []syscat.Actor {
 	return out
 }
 
+func operators(inc *engine.Incarnation) []syscat.Operator {
+	var out []syscat.Operator
+	for _, o := range inc.Operators() {
+		out = append(out, syscat.Operator{
+			Job: catalog.ID(o.Job), JobName: o.JobName, Fragment: o.Fragment, Name: o.Name, Actors: o.Actors, RowsIn: o.RowsIn, RowsOut: o.RowsOut,
+			Busy: o.Busy,
+		})
+	}
+	return out
+}
+
+func memory(inc *engine.Incarnation) []syscat.Memory {
+	var out []syscat.Memory
+	for _, m := range inc.Memory() {
+		out = append(out, syscat.Memory{Part: m.Part, Bytes: m.Bytes, Limit: m.Limit})
+	}
+	return out
+}
+
 // checkpoints joins what is known of the newest checkpoints with what is on disk.
 func checkpoints(inc *engine.Incarnation) []syscat.Checkpoint {
 	recs, stored, fallbacks := inc.Checkpoints()

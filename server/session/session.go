@@ -460,6 +460,8 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 		},
 		Jobs:        func() map[catalog.ID]syscat.Job { return jobs(t.inc) },
 		Actors:      func() []syscat.Actor { return actors(t.inc) },
+		Operators:   func() []syscat.Operator { return operators(t.inc) },
+		Memory:      func() []syscat.Memory { return memory(t.inc) },
 		Checkpoints: func() []syscat.Checkpoint { return checkpoints(t.inc) },
 		SetSetting: func(name, value string, local bool) (string, error) {
 			_, err := s.set(t.inc.Ctx, t, &ast.Set{Name: name, Values: []string{value}, Local: local})

@@ -45,6 +45,25 @@ type Actor struct {
 	WaitsFor string
 }
 
+// Operator is a row of weir_fragments.
+type Operator struct {
+	Job      catalog.ID
+	JobName  string
+	Fragment int
+	Name     string
+	// Actors is how many instances it has.
+	Actors          int
+	RowsIn, RowsOut int64
+	Busy            time.Duration
+}
+
+// Memory is a row of weir_memory.
+type Memory struct {
+	Part string
+	// Bytes and Limit are -1 where there is no figure.
+	Bytes, Limit int64
+}
+
 // Checkpoint is a row of weir_checkpoints.
 type Checkpoint struct {
 	Epoch       uint64
@@ -66,6 +85,9 @@ func outsideRelations() []relation {
 		{schema: pgCatalog, name: "weir_actors", view: true, cols: `
 			id int8, job oid, job_name name, fragment int4, index int4, attempt int8, state text, epoch int8,
 			queued_chunks int4, queued_bytes int8, waits_for text`, rows: actorRows},
+		{schema: pgCatalog, name: "weir_fragments", view: true, cols: `
+			job oid, job_name name, fragment int4, operator text, actors int4, rows_in int8, rows_out int8, busy_ms float8`, rows: fragmentRows},
+		{schema: pgCatalog, name: "weir_memory", view: true, cols: `part text, bytes int8, limit_bytes int8`, rows: memoryRows},
 		{schema: pgCatalog, name: "weir_checkpoints", view: true, cols: `
 			id int8, kind text, state text, started timestamptz, duration_ms float8, bytes int8, aligned_bytes int8,
 			buffered_bytes int8, spilled_bytes int8, slowest_actor text, waits_for text, kept text, error text`, rows: checkpointRows},
@@ -120,6 +142,32 @@ func actorRows(c *content) {
 			epoch = int64(a.Passed)
 		}
 		c.add(int64(a.ID), a.Job, a.JobName, a.Fragment, a.Index, a.Attempt, a.State, epoch, a.QueuedChunks, a.QueuedBytes, orNull(a.WaitsFor))
+	}
+}
+
+func fragmentRows(c *content) {
+	if c.env.Operators == nil {
+		return
+	}
+	c.columns("job", "job_name", "fragment", "operator", "actors", "rows_in", "rows_out", "busy_ms")
+	for _, o := range c.env.Operators() {
+		c.add(o.Job, o.JobName, o.Fragment, o.Name, o.Actors, o.RowsIn, o.RowsOut, float64(o.Busy.Microseconds())/1000)
+	}
+}
+
+func memoryRows(c *content) {
+	if c.env.Memory == nil {
+		return
+	}
+	c.columns("part", "bytes", "limit_bytes")
+	known := func(n int64) any {
+		if n < 0 {
+			return nil
+		}
+		return n
+	}
+	for _, m := range c.env.Memory() {
+		c.add(m.Part, known(m.Bytes), known(m.Limit))
 	}
 }
 

@@ -53,6 +53,8 @@ type Env struct {
 	Jobs        func() map[catalog.ID]Job
 	Actors      func() []Actor
 	Checkpoints func() []Checkpoint
+	Operators   func() []Operator
+	Memory      func() []Memory
 	// Fills are the relations that are being filled; nil: none.
 	Fills func() []Fill
 	// Cursors are those of the session; nil: none.

@@ -38,7 +38,7 @@ func TestExplainAnalyze(t *testing.T) {
 	matches("EXPLAIN ANALYZE SELECT g, count(*) FROM t GROUP BY g",
 		`Hash Aggregate  \(actual time=\d+\.\d{3} rows=4 loops=1\).*Scan on t  \(actual time=\d+\.\d{3} rows=1000 loops=1\).*Planning Time: \d+\.\d{3} ms\nExecution Time: \d+\.\d{3} ms`)
 	matches("EXPLAIN ANALYZE MATERIALIZED VIEW v",
-		`Materialize  \(state_rows=4 state_bytes=\d+\).*Aggregate  \(state_rows=[1-9]\d* state_bytes=\d+\).*State Rows: \d+\nState Bytes: \d+`)
+		`Materialize  \(rows=4 busy=\d+\.\d+ state_rows=4 state_bytes=\d+\).*Aggregate  \(rows=4 busy=\d+\.\d+ state_rows=[1-9]\d* state_bytes=\d+\).*State Rows: \d+\nState Bytes: \d+`)
 	matches("EXPLAIN (STATE) CREATE MATERIALIZED VIEW w AS SELECT g, count(*) AS n FROM t GROUP BY g",
 		`Materialize  \(rows=\d+ state_rows=\d+ state_bytes=\d+\).*Hash Aggregate  \(rows=\d+ state_rows=\d+ state_bytes=\d+\).*Stream Scan on t  \(rows=[1-9]\d+\).*State Rows: [1-9]`)
 	var plans []map[string]any
