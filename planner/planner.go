@@ -323,14 +323,35 @@ func clockName(x scalar.Expr) string {
 // be the same when it is computed again.
 func deterministic(n logical.Node) error {
 	var bad *scalar.Call
-	logical.WalkPlanExprs(n, func(x scalar.Expr) bool {
-		if c, ok := x.(*scalar.Call); ok && bad == nil && (c.Fn.Volatility == fn.Volatile || c.Fn.Catalog) {
-			bad = c
+	var walk func(n logical.Node, timed bool)
+	walk = func(n logical.Node, timed bool) {
+		_, project := n.(*logical.Project)
+		_, filter := n.(*logical.Filter)
+		for _, e := range logical.NodeExprs(n) {
+			logical.WalkExpr(e, func(x scalar.Expr) bool {
+				c, ok := x.(*scalar.Call)
+				if ok && bad == nil && (c.Fn.Volatility == fn.Volatile || c.Fn.Catalog) && !(timed && (project || filter) && prop.ProcTimeCall(c)) {
+					bad = c
+				}
+				return bad == nil
+			})
 		}
-		return bad == nil
-	})
-	if bad == nil {
+		if r, ok := n.(*logical.Recursive); ok {
+			walk(r.Base, timed)
+			walk(r.Step, false)
+			return
+		}
+		for _, in := range n.Inputs() {
+			walk(in, timed)
+		}
+	}
+	walk(n, true)
+	switch {
+	case bad == nil:
 		return nil
+	case prop.ProcTimeCall(bad):
+		return sqlerr.New(sqlerr.FeatureNotSupported, bad.Pos, "PROCTIME() in this place in a materialized view or sink is not supported").
+			WithHint("Make it a column of a subquery, as in FROM (SELECT *, PROCTIME() AS p FROM t) x.")
 	}
 	return sqlerr.New(sqlerr.FeatureNotSupported, bad.Pos, "the function %s() in a materialized view or sink is not supported yet", bad.Fn.Name)
 }

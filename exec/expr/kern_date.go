@@ -320,7 +320,7 @@ func addFieldKernels(t table) {
 }
 
 func addNowKernels(t table) {
-	for _, name := range []string{"now()", "transaction_timestamp()", "statement_timestamp()", "current_timestamp()"} {
+	for _, name := range []string{"now()", "transaction_timestamp()", "statement_timestamp()", "current_timestamp()", "proctime()"} {
 		t.add(name, current((*state).now))
 	}
 	t.add("clock_timestamp()", current(func(*state) int64 { return types.FromGoTime(time.Now()) }))

@@ -152,7 +152,7 @@ func (r *Runtime) graphLocked() []failover.Job {
 				}
 			}
 		}
-		if len(d.job.Lookups) > 0 {
+		if len(d.job.Lookups) > 0 || d.job.Timed {
 			lookups[j.ID] = true
 		}
 		g = append(g, j)

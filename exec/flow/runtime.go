@@ -38,6 +38,8 @@ type Job struct {
 	// Lookups are jobs whose arrangements the job reads as they are when its rows come: what it gives depends on the order
 	// in which the tables below them and its other inputs were written to; see order.go.
 	Lookups []JobID
+	// Timed: what the job gives depends on the epochs in which its rows come. It restarts with everything else.
+	Timed bool
 	// Failover names the strategy of the job; empty: that of the runtime's owner.
 	Failover string
 	// Replayable says that what the job has sent since the last checkpoint can be given again to a consumer:

@@ -383,6 +383,9 @@ func (s *script) configure(name, input string) error {
 		cfg := HopConfig{In: in, TimeCol: int(c.int("time", 0)), Size: size, Slide: c.int("slide", size/second) * second, Offset: c.int("offset", 0) * second,
 			Cumulate: c.flag("cumulate")}
 		s.make = func() (exec.Operator, error) { return NewHop(cfg) }
+	case "proctime":
+		cfg := ProcTimeConfig{In: in, Tick: c.flag("tick")}
+		s.make = func() (exec.Operator, error) { return NewProcTime(cfg) }
 	case "watermark":
 		cfg := WatermarkConfig{
 			In: in, Col: int(c.int("time", 0)), Delay: c.int("delay", 0) * second, Idle: c.int("idle", 0) * second,

@@ -126,6 +126,9 @@ func (d *distributor) node(n plan.Node) plan.Node {
 	case *plan.Hop:
 		n.In = d.node(n.In)
 		n.Dist = n.In.Properties().Dist
+	case *plan.ProcTime:
+		n.In = d.node(n.In)
+		n.Dist = n.In.Properties().Dist
 	case *plan.ProjectSet:
 		n.In = d.node(n.In)
 		n.Dist = n.In.Properties().Dist
@@ -346,6 +349,8 @@ func (d *distributor) replace(n plan.Node, f func(*exchange) plan.Node) plan.Nod
 	case *plan.Project:
 		n.In = d.replace(n.In, f)
 	case *plan.Hop:
+		n.In = d.replace(n.In, f)
+	case *plan.ProcTime:
 		n.In = d.replace(n.In, f)
 	case *plan.ProjectSet:
 		n.In = d.replace(n.In, f)

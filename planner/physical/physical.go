@@ -177,10 +177,11 @@ func (b *builder) node(n logical.Node, need logical.ColSet) built {
 			// Every consumer says itself which columns it wants. (Before an exchange less is sent.)
 			return in
 		}
+		in, timed := b.procTime(in, n, logical.ColsOf(logical.NodeExprs(n)...))
 		out := &plan.Project{In: in.node}
 		var cols []logical.ColID
 		for _, e := range n.Exprs {
-			out.Exprs = append(out.Exprs, expr(e.Expr, in.cols))
+			out.Exprs = append(out.Exprs, expr(timed(e.Expr), in.cols))
 			cols = append(cols, e.ID)
 		}
 		out.Props = b.props(n, cols)
@@ -350,6 +351,11 @@ func (b *builder) filter(n *logical.Filter, need logical.ColSet) built {
 		preds = rest
 	} else {
 		in = b.node(n.In, used)
+	}
+	in, timed := b.procTime(in, n, used)
+	preds = slices.Clone(preds)
+	for i := range preds {
+		preds[i] = timed(preds[i])
 	}
 	if len(preds) > 0 {
 		rows := n

@@ -54,6 +54,7 @@ func Stream(c Config, n logical.Node, out []logical.ColID, names []string, end T
 	pr.HasKey, pr.Key = end.Key != nil, key
 	deriveWatermarks(x.node)
 	if end.OnClose {
+		tick(x.node)
 		if x, pr, err = onClose(x, key); err != nil {
 			return nil, err
 		}

@@ -78,6 +78,9 @@ func deriveWatermarks(n plan.Node) {
 		}
 	case *plan.Watermark:
 		set[n.TimeCol] = rankTime
+	case *plan.ProcTime:
+		pass(n.In)
+		set[len(n.Cols)-1] = rankTime
 	case *plan.Filter, *plan.ProjectSet, *plan.Consolidate:
 		pass(n.Inputs()[0])
 	case *plan.Project:

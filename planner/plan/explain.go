@@ -369,6 +369,8 @@ func (w *explainer) describe(n Node) (string, []string) {
 			add("Delay: %s", microsText(n.Def.Delay))
 		}
 		return "Watermark on " + colName(n.TimeCol, in()), d
+	case *ProcTime:
+		return "Processing Time", d
 	case *WindowClose:
 		add("Final: below the watermark of %s", colName(n.Col, in()))
 		return "Emit On Window Close", d

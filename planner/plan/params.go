@@ -128,6 +128,10 @@ func (v Params) node(n Node) Node {
 		c := *n
 		c.In = v.node(n.In)
 		return &c
+	case *ProcTime:
+		c := *n
+		c.In = v.node(n.In)
+		return &c
 	case *Watermark:
 		c := *n
 		c.In = v.node(n.In)

@@ -237,6 +237,12 @@ type (
 		Size, Slide, Offset types.Span
 		Cumulate            bool
 	}
+	// ProcTime appends to each row, which is never taken back, the time of its epoch. Tick: somebody waits for its watermark.
+	ProcTime struct {
+		Props
+		In   Node
+		Tick bool
+	}
 	// Watermark leaves out the rows of a source that are late, and makes its watermark. Def is the clause; TimeCol and RowID
 	// are its column and the row id in the input.
 	Watermark struct {
@@ -502,6 +508,7 @@ func (n *HashJoin) Inputs() []Node    { return []Node{n.L, n.R} }
 func (n *TopN) Inputs() []Node        { return []Node{n.In} }
 func (n *Window) Inputs() []Node      { return []Node{n.In} }
 func (n *Hop) Inputs() []Node         { return []Node{n.In} }
+func (n *ProcTime) Inputs() []Node    { return []Node{n.In} }
 func (n *HopAgg) Inputs() []Node      { return []Node{n.In} }
 func (n *Session) Inputs() []Node     { return []Node{n.In} }
 func (n *Watermark) Inputs() []Node   { return []Node{n.In} }

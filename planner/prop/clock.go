@@ -27,6 +27,12 @@ func ClockCall(x scalar.Expr) bool {
 	return clockFuncs[c.Fn.Name]
 }
 
+// ProcTimeCall tells whether x itself is PROCTIME(), the time at which a row comes.
+func ProcTimeCall(x scalar.Expr) bool {
+	c, ok := x.(*scalar.Call)
+	return ok && c.Fn.ID == "proctime()"
+}
+
 // Clock tells whether e depends on the time.
 func Clock(e scalar.Expr) bool {
 	found := false

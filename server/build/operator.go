@@ -49,6 +49,8 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 		return window(n, env)
 	case *plan.Hop:
 		return op.NewHop(op.HopConfig{In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset), Cumulate: n.Cumulate})
+	case *plan.ProcTime:
+		return op.NewProcTime(op.ProcTimeConfig{In: in(0), Tick: n.Tick})
 	case *plan.Watermark:
 		return op.NewWatermark(watermark(n, 0, 1))
 	case *plan.Session:

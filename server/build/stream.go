@@ -133,6 +133,8 @@ func (fb *fragmentBuilder) collect(pf *plan.Fragment, n plan.Node) error {
 	case *plan.LookupScan:
 		add(fb.b.Leaves.Lookup(n.Rel, fb.f.Parallel), nil)
 		fb.j.Lookups = append(fb.j.Lookups, flow.JobID(n.Rel.Job()))
+	case *plan.ProcTime:
+		fb.j.Timed = true
 	case *plan.SourceScan:
 		cols := n.Cols
 		if n.RowID {

@@ -42,6 +42,7 @@ clock_timestamp() timestamptz volatile
 statement_timestamp() timestamptz stable
 transaction_timestamp() timestamptz stable
 now() timestamptz stable
+proctime() timestamptz volatile
 timeofday() text volatile
 current_date() date stable
 current_timestamp() timestamptz stable
