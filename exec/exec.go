@@ -99,8 +99,10 @@ type Context struct {
 	// means: keep everything in memory (batch).
 	State func(name string) StateTable
 	// RowError reports an expression that failed on a row; if it returns nil, NULL stands in its
-	// place, else the error ends the work (ad hoc queries: always).
-	RowError func(err error) error
+	// place, else the error ends the work (ad hoc queries: always). Nil: every error does.
+	RowError func(f RowFailure) error
+	// SkipFailed: instead, a row of which an expression failed that it is made of is left out.
+	SkipFailed bool
 	// ChunkSize is the largest number of rows that an operator should put in a chunk.
 	ChunkSize int
 	// MemoryBudget is how many bytes of cached state the operator may keep; 0 = no bound.
@@ -116,6 +118,20 @@ type Context struct {
 	Due func(at int64)
 	// Late is told how many rows were left out because they came later than the watermark; nil: nobody asks.
 	Late func(rows int64)
+}
+
+// RowFailure is an expression that fails on a row, or does not any more. What an operator reports adds up: the sum of
+// Diff over all that it has reported of an expression and a row is how often the row is there and fails now.
+type RowFailure struct {
+	// Err is what went wrong. It is the same whenever the expression fails on the row.
+	Err error
+	// Site numbers the expressions of the operator.
+	Site int
+	// Cols and Row are the row. Columns without values are no part of it. They are valid during the call only.
+	Cols []*vec.Vector
+	Row  int
+	// Diff is how many such rows come, or if it is negative go.
+	Diff int64
 }
 
 // NeverDue is later than any time.

@@ -29,10 +29,13 @@ import (
 type EvalContext struct {
 	// Env is the session or job; nil stands for the Env that Compile got.
 	Env *exec.Env
-	// RowError reports an expression that failed on a row. If it returns nil the result of the
+	// RowError reports an expression that failed on a row of the chunk. If it returns nil the result of the
 	// row is NULL, else Eval returns the error. A nil RowError returns every error.
-	RowError func(err error) error
+	RowError func(in *vec.Chunk, row int, err error) error
 }
+
+// Ignore is a RowError that lets the work go on.
+func Ignore(*vec.Chunk, int, error) error { return nil }
 
 // Evaluator is a compiled expression. It owns buffers and must be used by one goroutine at a time.
 type Evaluator struct {
@@ -59,6 +62,9 @@ func Compile(e scalar.Expr, env *exec.Env) (*Evaluator, error) {
 
 // Type is the type of the result.
 func (ev *Evaluator) Type() types.Type { return ev.typ }
+
+// Failed has the rows that failed in the last evaluation; it is empty if none did, and valid until the next one.
+func (ev *Evaluator) Failed() vec.Bitmap { return ev.st.failed }
 
 // CanFail tells whether any row can give an error.
 func (ev *Evaluator) CanFail() bool { return ev.root.info().canFail }
@@ -131,7 +137,7 @@ func (ev *Evaluator) EvalRow(ctx *EvalContext, row []types.Datum) (types.Datum, 
 
 func (ev *Evaluator) begin(ctx *EvalContext, in *vec.Chunk) {
 	env := ev.env
-	var rowError func(error) error
+	var rowError func(*vec.Chunk, int, error) error
 	if ctx != nil {
 		rowError = ctx.RowError
 		if ctx.Env != nil {

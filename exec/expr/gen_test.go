@@ -442,7 +442,7 @@ func evalGenerated(t *testing.T, text string, rel *catalog.Relation, chunk *vec.
 		}
 	}
 	reported := 0
-	v, err := ev.Eval(&EvalContext{RowError: func(error) error { reported++; return nil }}, chunk)
+	v, err := ev.Eval(&EvalContext{RowError: func(*vec.Chunk, int, error) error { reported++; return nil }}, chunk)
 	if err != nil {
 		t.Errorf("%s: %v", text, err)
 		return ""

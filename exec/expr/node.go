@@ -31,7 +31,7 @@ type state struct {
 	in       *vec.Chunk
 	n        int
 	env      *exec.Env
-	rowError func(error) error
+	rowError func(*vec.Chunk, int, error) error
 	// failed has the rows that were reported.
 	failed vec.Bitmap
 	// text is env for package types.
@@ -46,7 +46,7 @@ func (st *state) tenv() *types.Env {
 	return &st.text
 }
 
-func (st *state) begin(env *exec.Env, rowError func(error) error, in *vec.Chunk) {
+func (st *state) begin(env *exec.Env, rowError func(*vec.Chunk, int, error) error, in *vec.Chunk) {
 	st.in, st.n, st.env, st.rowError = in, in.Len(), env, rowError
 	st.failed = st.failed[:0]
 }
@@ -58,7 +58,7 @@ func (st *state) fail(out *vec.Vector, i int, err error) error {
 		if st.rowError == nil {
 			return err
 		}
-		if err := st.rowError(err); err != nil {
+		if err := st.rowError(st.in, i, err); err != nil {
 			return err
 		}
 		st.failed.Set(i)

@@ -75,7 +75,7 @@ func TestChunksEqualRows(t *testing.T) {
 		}
 		in := randomChunk(t, r, n)
 		reported := 0
-		ctx := &EvalContext{RowError: func(error) error { reported++; return nil }}
+		ctx := &EvalContext{RowError: func(*vec.Chunk, int, error) error { reported++; return nil }}
 		got, err := ev.Eval(ctx, in)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -219,7 +219,7 @@ func TestRowError(t *testing.T) {
 		t.Fatal(err)
 	}
 	reports := 0
-	v, err := ev.Eval(&EvalContext{RowError: func(error) error { reports++; return nil }}, in)
+	v, err := ev.Eval(&EvalContext{RowError: func(*vec.Chunk, int, error) error { reports++; return nil }}, in)
 	if err != nil || reports != 2 {
 		t.Fatalf("%v, %d reports", err, reports)
 	}
@@ -228,12 +228,12 @@ func TestRowError(t *testing.T) {
 			t.Errorf("row %d: %v", i, v.Datum(i))
 		}
 	}
-	rows, err := ev.EvalFilter(&EvalContext{RowError: func(error) error { return nil }}, in, nil, nil)
+	rows, err := ev.EvalFilter(&EvalContext{RowError: func(*vec.Chunk, int, error) error { return nil }}, in, nil, nil)
 	if err != nil || len(rows) != 0 {
 		t.Errorf("%v %v", rows, err)
 	}
 	stop := errors.New("stop")
-	if _, err := ev.Eval(&EvalContext{RowError: func(error) error { return stop }}, in); !errors.Is(err, stop) {
+	if _, err := ev.Eval(&EvalContext{RowError: func(*vec.Chunk, int, error) error { return stop }}, in); !errors.Is(err, stop) {
 		t.Errorf("%v", err)
 	}
 	if _, err := ev.Eval(nil, in); err == nil {

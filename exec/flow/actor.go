@@ -51,6 +51,9 @@ type actor struct {
 	last bool
 	// loop is set if the actor is part of a loop.
 	loop *looped
+	// rowErrors takes what fails; nil: nobody does. rowErrorsDue asks for a barrier, nil: there is no need.
+	rowErrors    RowErrors
+	rowErrorsDue *due
 }
 
 // closeInputs ends what the actor takes from.
@@ -73,6 +76,7 @@ func (a *actor) run() {
 		for _, d := range a.dues {
 			d.forget()
 		}
+		a.forgetRowErrors()
 		a.rt.ended(a)
 		a.job.running.Done()
 	}()
@@ -97,6 +101,9 @@ func (a *actor) open(out exec.Output) error {
 	root, err := a.frag.Root(a.index)
 	if err != nil {
 		return err
+	}
+	if a.job.job.RowErrors != nil {
+		a.rowErrors = a.job.job.RowErrors()
 	}
 	a.chain = &chain{meter: &a.metering}
 	if f := a.rt.cfg.Fault; f != nil {
@@ -177,6 +184,9 @@ func (a *actor) barrier(b exec.Barrier) error {
 			}
 		}
 	}
+	if err := a.endRowErrors(b); err != nil {
+		return err
+	}
 	a.report(b)
 	if a.last || a.chain == nil {
 		return nil
@@ -213,7 +223,8 @@ func (a *actor) context(op string) *exec.Context {
 			}
 			return t
 		},
-		RowError:     a.job.job.RowError,
+		RowError:     a.rowError(op),
+		SkipFailed:   a.job.job.SkipFailed,
 		Late:         a.job.job.Late,
 		ChunkSize:    a.rt.cfg.ChunkSize,
 		MemoryBudget: a.rt.cfg.MemoryBudget,

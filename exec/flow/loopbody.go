@@ -167,6 +167,9 @@ func (b *loopBody) pass() error {
 			return err
 		}
 	}
+	if err := a.endRowErrors(bar); err != nil {
+		return err
+	}
 	a.report(bar)
 	return nil
 }

@@ -117,6 +117,9 @@ func (h *loopHead) barrier(b exec.Barrier) error {
 		if err := errors.Join(a.loop.disp.Barrier(b), a.disp.Barrier(b)); err != nil {
 			return err
 		}
+		if err := a.endRowErrors(b); err != nil {
+			return err
+		}
 		a.report(b)
 		return nil
 	}
@@ -148,6 +151,9 @@ func (h *loopHead) act(act loop.Action) error {
 			if err := h.op.Save(act.Log); err != nil {
 				return err
 			}
+		}
+		if err := a.endRowErrors(h.barr); err != nil {
+			return err
 		}
 		a.report(h.barr)
 		if act.Checkpoint {

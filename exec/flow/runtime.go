@@ -30,8 +30,10 @@ type Job struct {
 	Fragments []*Fragment
 	// StateID gives the table id of an operator's state by its full name. Actors call it at the same time.
 	StateID func(name string) storage.TableID
-	// RowError takes the errors of expressions on rows; see exec.Context.
-	RowError func(err error) error
+	// RowErrors gives each actor with operators where it reports errors of expressions on rows; nil: such an error ends the
+	// work. SkipFailed: see exec.Context. Actors call it at the same time.
+	RowErrors  func() RowErrors
+	SkipFailed bool
 	// Late is told of rows that operators left out as late; see exec.Context.
 	Late func(rows int64)
 	Env  *exec.Env

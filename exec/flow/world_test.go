@@ -502,7 +502,7 @@ func (v *view) types() []types.Type {
 
 func (v *view) job() *Job {
 	j := &Job{
-		ID: v.ID, Name: fmt.Sprintf("v%d", v.ID), StateID: v.stateID, RowError: func(err error) error { return err }, Replayable: true,
+		ID: v.ID, Name: fmt.Sprintf("v%d", v.ID), StateID: v.stateID, Replayable: true,
 	}
 	arr := v.w.store.Arrangement(storage.TableID(v.ID))
 	arr.SetWriters(v.Parallel)

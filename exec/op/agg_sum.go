@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -128,15 +129,33 @@ func (g *groupTable) appendDec(dst *vec.Vector) func(types.Decimal, error) error
 	}
 }
 
-// failed reports a row error and appends NULL if the work may go on.
+// failed reports that an aggregate of a group failed and appends NULL if the work may go on.
 func (g *groupTable) failed(err error, dst *vec.Vector) error {
 	if g.rowError != nil {
-		err = g.rowError(err)
+		f := exec.RowFailure{Err: err, Site: g.site, Diff: g.diff}
+		if i := dst.Len() - g.from; i < len(g.of) {
+			if f.Diff > 0 && !g.owner.exists(g.of[i]) {
+				dst.AppendNull() // nobody will see it
+				return nil
+			}
+			f.Cols = g.keyOf(g.of[i])
+		}
+		err = g.rowError(f)
 	}
 	if err == nil {
 		dst.AppendNull()
 	}
 	return err
+}
+
+// keyOf gives the key of an entry, as a row.
+func (g *groupTable) keyOf(e uint32) []*vec.Vector {
+	out := make([]*vec.Vector, len(g.keyTypes))
+	for k, t := range g.keyTypes {
+		out[k] = vec.NewVector(t, 1)
+		g.store.gather(k, []uint32{e}, out[k])
+	}
+	return out
 }
 
 // sumNumeric is sum and avg of numerics. NaN and the infinities are counted apart, so that they

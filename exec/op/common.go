@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/expr"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -93,6 +94,25 @@ func (b *base) emit(c *vec.Chunk, piece *vec.Chunk) error {
 	}
 	c.Reset()
 	return nil
+}
+
+// evalContext makes the context of the expressions of an operator over its input. *site is which of them is evaluated.
+func evalContext(ctx *exec.Context, site *int) expr.EvalContext {
+	e := expr.EvalContext{Env: ctx.Env}
+	if ctx.RowError != nil {
+		e.RowError = func(c *vec.Chunk, i int, err error) error {
+			return ctx.RowError(exec.RowFailure{Err: err, Site: *site, Cols: c.Cols, Row: i, Diff: c.Diff(i)})
+		}
+	}
+	return e
+}
+
+// failed reports something that fails; the error, if there is one, ends the work.
+func (b *base) failed(f exec.RowFailure) error {
+	if b.ctx.RowError == nil {
+		return f.Err
+	}
+	return b.ctx.RowError(f)
 }
 
 // checkCols says whether all columns exist in a row of n columns.

@@ -49,7 +49,7 @@ func NewFilter(cfg FilterConfig) (*Filter, error) {
 
 // Open keeps the output.
 func (f *Filter) Open(ctx *exec.Context, out exec.Output) error {
-	f.ectx = expr.EvalContext{Env: ctx.Env, RowError: ctx.RowError}
+	f.ectx = evalContext(ctx, new(int))
 	return f.base.Open(ctx, out)
 }
 

@@ -23,8 +23,12 @@ type groupTable struct {
 	// the flags below, the rest belongs to the owner.
 	words paged[int64]
 	owner groupOwner
-	// rowError is Context.RowError.
-	rowError func(error) error
+	// rowError is Context.RowError. While results of aggregate number site are worked out, of are the entries, which fill
+	// a vector from place from on, and diff is as in exec.RowFailure.
+	rowError   func(exec.RowFailure) error
+	site, from int
+	of         []uint32
+	diff       int64
 	// env is what the text of a value depends on.
 	env *types.Env
 	// dist are the key columns that decide the vnode.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand"
 	"slices"
 	"sort"
@@ -123,10 +124,26 @@ type checker struct {
 	text strings.Builder
 	acc  map[string]int64
 	rows map[string][]types.Datum
+	// fails is the sum of what was reported as failing, by expression and row.
+	fails map[string]int64
+}
+
+// failed notes a row error.
+func (k *checker) failed(f exec.RowFailure) error {
+	key := []byte(fmt.Sprintf("%d:", f.Site))
+	for i, v := range f.Cols {
+		if v.Len() > f.Row {
+			key = vec.EncodeKey(fmt.Appendf(key, " %d=", i), f.Cols, f.Row, []SortKey{{Col: i}})
+		}
+	}
+	if k.fails[string(key)] += f.Diff; k.fails[string(key)] == 0 {
+		delete(k.fails, string(key))
+	}
+	return nil
 }
 
 func newChecker(t testing.TB, schema []types.Type) *checker {
-	return &checker{t: t, schema: schema, acc: map[string]int64{}, rows: map[string][]types.Datum{}}
+	return &checker{t: t, schema: schema, acc: map[string]int64{}, rows: map[string][]types.Datum{}, fails: map[string]int64{}}
 }
 
 func (k *checker) Chunk(c *vec.Chunk) error {
@@ -212,8 +229,10 @@ type opTest struct {
 	in   [][]types.Type // by port
 	dist [][]int        // by port, the columns of the hash distribution; nil: parallelism 1 only
 	make func() (exec.Operator, error)
-	// stateless: without state tables only.
-	stateless bool
+	// stateless: without state tables only. skip is Context.SkipFailed.
+	stateless, skip bool
+	// failed is what failed at the end of the last run: the sum of checker.fails.
+	failed map[string]int64
 	// marks gives the watermarks at the end of an epoch; nil: none.
 	marks func(epoch int) []portMark
 	// left is told how many keys are in the state tables at the end.
@@ -242,7 +261,7 @@ func (ot *opTest) start(t testing.TB, cfg runConfig, st memState, out *checker) 
 		out = newChecker(t, o.Schema())
 	}
 	ctx := &exec.Context{Ctx: context.Background(), Logger: slog.Default(), ChunkSize: cfg.chunk, MemoryBudget: cfg.budget, Env: &exec.Env{},
-		RowError: func(error) error { return nil }}
+		RowError: out.failed, SkipFailed: ot.skip}
 	if cfg.stateful {
 		ctx.State = st.open
 	}
@@ -312,7 +331,7 @@ func (ot *opTest) run(t testing.TB, cfg runConfig, epochs [][]testRow) (rows [][
 			for k, v := range in.out.acc {
 				o.acc[k], o.rows[k] = v, in.out.rows[k]
 			}
-			savedOut[i] = checker{t: t, schema: o.schema, epoch: o.epoch, acc: o.acc, rows: o.rows}
+			savedOut[i] = checker{t: t, schema: o.schema, epoch: o.epoch, acc: o.acc, rows: o.rows, fails: maps.Clone(in.out.fails)}
 		}
 	}
 	snapshot()
@@ -352,7 +371,7 @@ func (ot *opTest) run(t testing.TB, cfg runConfig, epochs [][]testRow) (rows [][
 				for k, v := range savedOut[i].acc {
 					o.acc[k], o.rows[k] = v, savedOut[i].rows[k]
 				}
-				out := &checker{t: t, schema: o.schema, epoch: o.epoch, acc: o.acc, rows: o.rows}
+				out := &checker{t: t, schema: o.schema, epoch: o.epoch, acc: o.acc, rows: o.rows, fails: maps.Clone(o.fails)}
 				ins[i] = ot.start(t, cfg, st, out)
 			}
 			for again := since; again < e; again++ {
@@ -370,9 +389,15 @@ func (ot *opTest) run(t testing.TB, cfg runConfig, epochs [][]testRow) (rows [][
 		}
 		ot.left(n)
 	}
+	ot.failed = map[string]int64{}
 	for _, in := range ins {
 		in.op.Close()
 		in.out.closed = true
+		for k, n := range in.out.fails {
+			if ot.failed[k] += n; ot.failed[k] == 0 {
+				delete(ot.failed, k)
+			}
+		}
 		text += in.out.text.String()
 		for key, n := range in.out.acc {
 			for range n {
@@ -457,6 +482,7 @@ func (ot *opTest) check(t testing.TB, seed int64, epochs [][]testRow, want func(
 		t.Fatal(err)
 	}
 	exp := formatRows(o.Schema(), want(ports), normal)
+	fails := ot.fromScratch(t, ports)
 	for _, cfg := range runConfigs(ot.dist != nil) {
 		if ot.stateless && cfg.stateful {
 			continue
@@ -466,10 +492,27 @@ func (ot *opTest) check(t testing.TB, seed int64, epochs [][]testRow, want func(
 		if got != exp {
 			t.Fatalf("seed %d, %v\n--- got\n%s\n--- want\n%s\n--- output\n%s\n--- input\n%s", seed, cfg, got, exp, clip(text), clip(formatEpochs(ot.in, epochs)))
 		}
+		// Where a watermark lets rows be forgotten, so are their errors.
+		if ot.marks == nil && !maps.Equal(ot.failed, fails) {
+			t.Fatalf("seed %d, %v: errors of rows\n--- got\n%+q\n--- want\n%+q\n--- input\n%s", seed, cfg, fmt.Sprint(ot.failed), fmt.Sprint(fails), clip(formatEpochs(ot.in, epochs)))
+		}
 		if _, again := ot.run(t, cfg, epochs); again != text {
 			t.Fatalf("seed %d, %v: the same events gave different chunks", seed, cfg)
 		}
 	}
+}
+
+// fromScratch gives what fails if there were never other rows than those that are there in the end.
+func (ot *opTest) fromScratch(t testing.TB, ports [][][]types.Datum) map[string]int64 {
+	t.Helper()
+	var rows []testRow
+	for p, list := range ports {
+		for _, row := range list {
+			rows = append(rows, testRow{p, row, 1})
+		}
+	}
+	ot.run(t, runConfig{chunk: 1024, parallel: 1}, [][]testRow{rows})
+	return ot.failed
 }
 
 func clip(s string) string {

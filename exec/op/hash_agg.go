@@ -49,7 +49,8 @@ type HashAggConfig struct {
 //	Memory:  the groups changed since the last checkpoint, plus a cache within its budget.
 //	Barrier: emits the epoch's changes, hands dirty groups to the state table, forwards it. Groups below a watermark
 //	         of a key column are forgotten; their rows stay with the consumers.
-//	Errors:  ErrNegativeMultiplicity if a group would fall below zero rows: the input
+//	Errors:  those of aggregates, such as a sum out of range, through Context.RowError, for the group: NULL stands
+//	         for the result. ErrNegativeMultiplicity if a group would fall below zero rows: the input
 //	         retracted what it never inserted. Fatal to the job's region.
 type HashAgg struct {
 	base
@@ -275,11 +276,21 @@ func (a *HashAgg) touch(ents []uint32) error {
 	}
 	a.shownBefore += len(a.fresh)
 	for i, agg := range a.aggs {
-		if err := agg.results(a.fresh, a.res.Cols[i]); err != nil {
+		if err := a.results(i, agg, a.fresh, -1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// results appends the results of aggregate i for some groups to res; diff says whether those that fail did so until now
+// (-1), or do from now on (1).
+func (a *HashAgg) results(i int, agg aggregator, ents []uint32, diff int64) error {
+	dst := a.res.Cols[i]
+	a.tab.site, a.tab.of, a.tab.from, a.tab.diff = i, ents, dst.Len(), diff
+	err := agg.results(ents, dst)
+	a.tab.of = nil
+	return err
 }
 
 // feed makes the batch for one aggregate.
@@ -398,7 +409,7 @@ func (a *HashAgg) flush() error {
 		left = left[len(piece):]
 		for i, agg := range a.aggs {
 			a.res.Cols[i].Truncate(base)
-			if err := agg.results(piece, a.res.Cols[i]); err != nil {
+			if err := a.results(i, agg, piece, 1); err != nil {
 				return err
 			}
 		}

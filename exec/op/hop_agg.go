@@ -129,7 +129,7 @@ func NewHopAgg(cfg HopAggConfig) (*HopAgg, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := finalAgg{avg: len(parts) == 2}
+		f := finalAgg{avg: len(parts) == 2, site: len(h.finals)}
 		for i, p := range parts {
 			f.parts[i] = len(inner.Aggs)
 			inner.Aggs = append(inner.Aggs, p)

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/types"
@@ -214,10 +215,13 @@ func (m *merger) mergeDatums(h *HopAgg, v *vec.Vector, rows []int32, dst *vec.Ve
 type finalAgg struct {
 	parts [2]int
 	avg   bool
+	site  int
 }
 
 func (f *finalAgg) divide(h *HopAgg, dst *vec.Vector) error {
 	sum, count := h.parts.Cols[f.parts[0]], h.parts.Cols[f.parts[1]]
+	tab, w := h.panes.tab, len(h.starts)
+	tab.site, tab.of = f.site, nil
 	for i, ok := range h.exists {
 		if !ok || sum.IsNull(i) || count.IsNull(i) || count.Int[i] == 0 {
 			dst.AppendNull()
@@ -229,9 +233,21 @@ func (f *finalAgg) divide(h *HopAgg, dst *vec.Vector) error {
 		} else {
 			total = sum.Dec[i]
 		}
-		if err := h.panes.tab.appendDec(dst)(total.Div(types.NewDecimal(count.Int[i], 0))); err != nil {
+		d, err := total.Div(types.NewDecimal(count.Int[i], 0))
+		if err == nil {
+			dst.AppendDec(d)
+			continue
+		}
+		key := tab.keyOf(h.ents[i])
+		key[len(key)-1].Int[0] = h.starts[i%w]
+		fail := exec.RowFailure{Err: err, Site: f.site, Cols: key, Diff: 1}
+		if i < w {
+			fail.Diff = -1 // the window as it was
+		}
+		if err := h.failed(fail); err != nil {
 			return err
 		}
+		dst.AppendNull()
 	}
 	return nil
 }

@@ -75,7 +75,8 @@ type JoinInterval struct {
 //	         the cache is a key with all rows of both sides.
 //	Barrier: hands dirty rows to the state tables, forwards it. Keys below the watermarks of both sides, and rows that are too
 //	         old for the other side's, are forgotten.
-//	Errors:  ErrNegativeMultiplicity if a row is retracted that is not there.
+//	Errors:  those of the residual, through Context.RowError, for the pair: it does not match. ErrNegativeMultiplicity
+//	         if a row is retracted that is not there.
 type HashJoin struct {
 	base
 	cfg   HashJoinConfig
@@ -101,7 +102,10 @@ type HashJoin struct {
 	resCols  []int // columns of left ++ right that the residual reads
 	evalCtx  expr.EvalContext
 	pairs    *vec.Chunk // left ++ right, only resCols are filled
-	passed   []int32
+	// evaluated is the chunk of whose rows the pairs are, evaluatedWith the other side.
+	evaluated     *vec.Chunk
+	evaluatedWith *joinSide
+	passed        []int32
 
 	outCols []joinCol
 	outc    *vec.Chunk
@@ -224,7 +228,13 @@ func (j *HashJoin) Open(ctx *exec.Context, out exec.Output) error {
 	if err := j.base.Open(ctx, out); err != nil {
 		return err
 	}
-	j.evalCtx = expr.EvalContext{Env: ctx.Env, RowError: ctx.RowError}
+	j.evalCtx = expr.EvalContext{Env: ctx.Env}
+	if ctx.RowError != nil {
+		j.evalCtx.RowError = func(pairs *vec.Chunk, p int, err error) error {
+			d := j.evaluated.Diff(int(j.pRow[p])) * j.evaluatedWith.multiplicity(j.pOth[p])
+			return ctx.RowError(exec.RowFailure{Err: err, Cols: pairs.Cols, Row: p, Diff: d})
+		}
+	}
 	for p, name := range []string{"left", "right"} {
 		st := j.state(name)
 		j.sides[p].open(st)

@@ -160,6 +160,7 @@ func (j *HashJoin) evalPairs(port int, o *joinSide, c *vec.Chunk) error {
 		}
 	}
 	j.pairs.SetLen(len(j.pRow))
+	j.evaluated, j.evaluatedWith = c, o
 	passed, err := j.residual.EvalFilter(&j.evalCtx, j.pairs, nil, j.passed[:0])
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/weirdb/weir/exec/expr"
 	"github.com/weirdb/weir/exec/vec"
 )
 
@@ -279,6 +280,8 @@ func (j *HashJoin) countMatches(e uint32) error {
 	}
 	rec := j.recs.at(e)
 	var ls, rs []uint32
+	// What fails was reported when the rows came.
+	ectx := expr.EvalContext{Env: j.evalCtx.Env, RowError: expr.Ignore}
 	eval := func() error {
 		if len(ls) == 0 {
 			return nil
@@ -294,7 +297,7 @@ func (j *HashJoin) countMatches(e uint32) error {
 		}
 		j.pairs.SetLen(len(ls))
 		var err error
-		if j.passed, err = j.residual.EvalFilter(&j.evalCtx, j.pairs, nil, j.passed[:0]); err != nil {
+		if j.passed, err = j.residual.EvalFilter(&ectx, j.pairs, nil, j.passed[:0]); err != nil {
 			return err
 		}
 		for _, p := range j.passed {

@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"math"
 	"math/rand"
 	"slices"
 	"strings"
@@ -93,6 +94,7 @@ type joinCase struct {
 	lkeys, rkeys []int
 	nullSafe     []bool
 	residual     bool // left column 1 < right column 1
+	quotient     bool // left column 1 / right column 1 > left column 0, which may fail
 	keyed        [2]bool
 	appendOnly   [2]bool
 	// unique: no two rows of a side have the same keys.
@@ -117,6 +119,8 @@ var joinCases = []joinCase{
 	{name: "append-only, both unique, two keys", left: "int8 int4 int4 bool", right: "int8 int4 int4 bool", lkeys: []int{2, 3}, rkeys: []int{2, 3}, nullSafe: []bool{false, true}, residual: true, keyed: [2]bool{true, true}, appendOnly: [2]bool{true, true}, unique: [2]bool{true, true}, output: []int{0, 4}, semiOut: []int{0}, perEpoch: 60},
 	{name: "unique, not append-only", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{0}, rkeys: []int{2}, keyed: [2]bool{true, true}, appendOnly: [2]bool{false, true}, unique: [2]bool{true, false}, output: []int{0, 3}, semiOut: []int{0}},
 	{name: "one side append-only", left: "int8 int4 int4", right: "int8 int4 int4", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, false}, appendOnly: [2]bool{false, true}, output: []int{0, 3, 4}, semiOut: []int{0}},
+	{name: "residual that fails", left: "int4 int4 int4", right: "int4 int4 int4", lkeys: []int{2}, rkeys: []int{2}, quotient: true, keyed: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}},
+	{name: "multisets with a residual that fails", left: "int4 int4 int4", right: "int4 int4 int4", lkeys: []int{2}, rkeys: []int{2}, quotient: true, output: []int{0, 1, 3, 4}, semiOut: []int{0, 1}},
 	{name: "no keys", left: "int8 int4", right: "int8 int4", residual: true, keyed: [2]bool{true, true}, output: []int{0, 1, 2, 3}, semiOut: []int{0}, seeds: 4},
 	{name: "long chains", left: "int8 int4 bool", right: "int8 int4 bool", lkeys: []int{2}, rkeys: []int{2}, keyed: [2]bool{true, true}, output: []int{0, 3}, semiOut: []int{0}, seeds: 1, perEpoch: 120},
 }
@@ -139,10 +143,18 @@ func (tc *joinCase) config(t testing.TB, kind JoinKind) (HashJoinConfig, func(l,
 	if tc.keyed[1] {
 		cfg.RightRowKey = []int{0}
 	}
+	all := append(append([]types.Type{}, l...), r...)
+	if tc.quotient {
+		more := callOp(t, append(all, all[1]), ">", len(all), 0).(*scalar.Call)
+		more.Args[0] = callOp(t, all, "/", 1, len(l)+1)
+		cfg.Residual = more
+		return cfg, func(l, r []types.Datum) bool {
+			return l[0].Valid && l[1].Valid && r[1].Valid && r[1].I != 0 && !(l[1].I == math.MinInt32 && r[1].I == -1) && l[1].I/r[1].I > l[0].I
+		}
+	}
 	if !tc.residual {
 		return cfg, nil
 	}
-	all := append(append([]types.Type{}, l...), r...)
 	cfg.Residual = callOp(t, all, "<", 1, len(l)+1)
 	return cfg, func(l, r []types.Datum) bool { return l[1].Valid && r[1].Valid && l[1].I < r[1].I }
 }

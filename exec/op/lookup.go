@@ -42,13 +42,14 @@ type LookupConfig struct {
 //	Memory:  the rows of the epoch, and what the relation has for the keys of the last of them: a key that comes again is not
 //	         read again in an epoch.
 //	Barrier: joins, forwards it.
-//	Errors:  a retraction; those of storage.
+//	Errors:  those of the expressions, through Context.RowError; a retraction; those of storage.
 type Lookup struct {
 	base
 	cfg      LookupConfig
 	keys     []*expr.Evaluator
 	residual *expr.Evaluator
 	ectx     expr.EvalContext
+	site     int
 
 	rows  *vec.Chunk // of the epoch
 	bytes int64
@@ -121,7 +122,7 @@ func NewLookup(cfg LookupConfig) (*Lookup, error) {
 
 // Open keeps the output.
 func (l *Lookup) Open(ctx *exec.Context, out exec.Output) error {
-	l.ectx = expr.EvalContext{Env: ctx.Env, RowError: ctx.RowError}
+	l.ectx = evalContext(ctx, &l.site)
 	return l.base.Open(ctx, out)
 }
 
@@ -188,7 +189,8 @@ func (l *Lookup) join(e storage.Epoch) (err error) {
 		l.piece.Reset()
 		l.piece.AppendRange(l.rows, lo, min(lo+l.max, l.rows.Len()))
 		l.keyV = l.keyV[:0]
-		for _, k := range l.keys {
+		for n, k := range l.keys {
+			l.site = n
 			x, err := k.Eval(&l.ectx, l.piece)
 			if err != nil {
 				return err
@@ -198,6 +200,7 @@ func (l *Lookup) join(e storage.Epoch) (err error) {
 		if err := l.read(v); err != nil {
 			return err
 		}
+		l.site = len(l.keys)
 		for i, e := range l.ents {
 			if err := l.row(int32(i), l.ranges[e]); err != nil {
 				return err
@@ -345,7 +348,7 @@ func (l *Lookup) filter() error {
 	}
 	l.sel = l.sel[:0]
 	for k, r := range l.rsel {
-		l.pairs.PushDiff(1)
+		l.pairs.PushDiff(l.piece.Diff(int(l.lsel[k])))
 		if r != 0 {
 			l.sel = append(l.sel, int32(k))
 		}

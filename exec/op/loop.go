@@ -105,7 +105,6 @@ func (h *LoopHead) Open(ctx *exec.Context, out exec.Output) error {
 	if err := h.base.Open(ctx, out); err != nil {
 		return err
 	}
-	h.tab.rowError = ctx.RowError
 	h.tab.open(h.state("rows"))
 	h.log = h.state("log")
 	return nil

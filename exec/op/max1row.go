@@ -28,7 +28,7 @@ type Max1RowConfig struct {
 //	State:   the rows of each group, state table "rows".
 //	Memory:  the groups changed since the last checkpoint, plus a cache within its budget.
 //	Barrier: checks the groups that the epoch changed, hands dirty ones to the state table, forwards it.
-//	Errors:  21000 through Context.RowError, or at once beyond max1Rows rows; ErrNegativeMultiplicity.
+//	Errors:  21000 through Context.RowError, for the group, or at once beyond max1Rows rows; ErrNegativeMultiplicity.
 type Max1Row struct {
 	base
 	cfg     Max1RowConfig
@@ -48,11 +48,15 @@ type max1Group struct {
 	rows   multiset[string]
 	before string
 	shown  bool
+	// failed: it had several rows before this epoch.
+	failed bool
 }
 
 // max1Rows bounds the different rows that are kept of a group, all of which are written when it changes. A
 // subquery that gives more is not one that will soon be right again.
 const max1Rows = 1000
+
+var errManyRows = sqlerr.Newf(sqlerr.CardinalityViolation, "more than one row returned by a subquery used as an expression")
 
 // max1ItemBytes estimates what a row needs besides its bytes.
 const max1ItemBytes = 64
@@ -95,6 +99,7 @@ func (m *Max1Row) Chunk(_ int, c *vec.Chunk) error {
 			rec[wordFlags] |= flagTouched | flagRef
 			m.touched = append(m.touched, e)
 			g.before, g.shown = m.only(e)
+			g.failed = m.tab.rec(e)[wordCount] > 1
 		}
 		m.buf = vec.EncodeRow(m.buf[:0], c.Cols, i)
 		m.add(e, string(m.buf), c.Diff(i))
@@ -157,12 +162,17 @@ func (m *Max1Row) settle(e uint32) error {
 	if negative {
 		return fmt.Errorf("scalar subquery: %w", ErrNegativeMultiplicity)
 	}
-	if m.tab.rec(e)[wordCount] > 1 {
-		err := error(sqlerr.Newf(sqlerr.CardinalityViolation, "more than one row returned by a subquery used as an expression"))
-		if m.ctx.RowError != nil && g.rows.n <= max1Rows {
-			err = m.ctx.RowError(err)
+	fails := m.tab.rec(e)[wordCount] > 1
+	if fails && g.rows.n > max1Rows {
+		return errManyRows
+	}
+	if fails != g.failed {
+		f := exec.RowFailure{Err: errManyRows, Cols: m.tab.keyOf(e), Diff: 1}
+		if g.failed {
+			f.Diff = -1
 		}
-		if err != nil {
+		g.failed = fails
+		if err := m.failed(f); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/weirdb/weir/exec"
@@ -14,19 +16,23 @@ import (
 //	In:      no port: only barriers.
 //	Out:     at the first barrier ever the rows, in order; at each barrier of another second, of the rows that have changed,
 //	         each old one with diff -1 and then the new one with diff +1.
-//	State:   the rows that were emitted last, state table "rows", by their number.
+//	State:   the rows that were emitted last, and which of their expressions failed, state table "rows".
 //	Memory:  the rows.
 //	Barrier: emits what has changed, forwards it.
-//	Errors:  those of the expressions, through Context.RowError.
+//	Errors:  those of the expressions, through Context.RowError: NULL stands in their place.
 type MovingValues struct {
 	base
 	evs  [][]*expr.Evaluator
 	env  exec.Env
 	st   exec.StateTable
 	rows [][]types.Datum // nil: not emitted yet
-	// changed: the state table does not have rows.
-	changed bool
-	outc    *vec.Chunk
+	// fails are the expressions that failed last, numbered row by row. failure is why the one that was just evaluated did.
+	fails   map[int]error
+	failure error
+	// changed: the state table does not have rows and fails.
+	changed    bool
+	failsSaved bool
+	outc       *vec.Chunk
 }
 
 // NewMovingValues compiles the expressions.
@@ -35,12 +41,16 @@ func NewMovingValues(cfg ValuesConfig) (*MovingValues, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &MovingValues{evs: v.evs, outc: vec.NewChunk(cfg.Out, 0)}
+	m := &MovingValues{fails: map[int]error{}, evs: v.evs, outc: vec.NewChunk(cfg.Out, 0)}
 	m.schema = cfg.Out
 	return m, nil
 }
 
-func (m *MovingValues) key() []byte { return append(valuesKey(), 0) }
+func (m *MovingValues) key() []byte      { return append(valuesKey(), 0) }
+func (m *MovingValues) failsKey() []byte { return append(valuesKey(), 1) }
+
+// errNow stands for the error of an expression that failed before a restart.
+var errNow = errors.New("an expression over the time failed")
 
 // Open reads what was emitted last.
 func (m *MovingValues) Open(ctx *exec.Context, out exec.Output) error {
@@ -69,6 +79,17 @@ func (m *MovingValues) Open(ctx *exec.Context, out exec.Output) error {
 	if len(m.rows) != len(m.evs) {
 		return vec.ErrCorruptRow
 	}
+	if val, m.failsSaved, err = m.st.Get(m.failsKey()); err != nil {
+		return err
+	}
+	for len(val) > 0 {
+		site, n := binary.Uvarint(val)
+		if n <= 0 {
+			return vec.ErrCorruptRow
+		}
+		m.fails[int(site)] = errNow
+		val = val[n:]
+	}
 	return nil
 }
 
@@ -95,6 +116,19 @@ func (m *MovingValues) Barrier(bar exec.Barrier) error {
 			val = vec.EncodeRow(val, c.Cols, i)
 		}
 		m.st.Put(m.key(), val)
+		val = nil
+		for site := range len(m.rows) * len(m.schema) {
+			if m.fails[site] != nil {
+				val = binary.AppendUvarint(val, uint64(site))
+			}
+		}
+		switch {
+		case len(val) > 0:
+			m.st.Put(m.failsKey(), val)
+		case m.failsSaved:
+			m.st.Delete(m.failsKey())
+		}
+		m.failsSaved = len(val) > 0
 	}
 	if m.ctx.Due != nil {
 		m.ctx.Due(second + 1_000_000)
@@ -102,8 +136,30 @@ func (m *MovingValues) Barrier(bar exec.Barrier) error {
 	return m.out.Barrier(bar)
 }
 
+// settle reports whether an expression fails if that is another thing than before.
+func (m *MovingValues) settle(site int) error {
+	was, is := m.fails[site], m.failure
+	m.failure = nil
+	if (was != nil) == (is != nil) {
+		return nil
+	}
+	m.changed = true
+	if is == nil {
+		delete(m.fails, site)
+		return m.failed(exec.RowFailure{Err: was, Site: site, Diff: -1})
+	}
+	m.fails[site] = is
+	return m.failed(exec.RowFailure{Err: is, Site: site, Diff: 1})
+}
+
 func (m *MovingValues) move() error {
-	ectx := expr.EvalContext{Env: &m.env, RowError: m.ctx.RowError}
+	ectx := expr.EvalContext{Env: &m.env}
+	if m.ctx.RowError != nil {
+		ectx.RowError = func(_ *vec.Chunk, _ int, err error) error {
+			m.failure = err
+			return nil
+		}
+	}
 	first := m.rows == nil
 	if first {
 		m.rows = make([][]types.Datum, len(m.evs))
@@ -113,6 +169,9 @@ func (m *MovingValues) move() error {
 		same := !first
 		for k, ev := range evs {
 			d, err := ev.EvalRow(&ectx, nil)
+			if err == nil {
+				err = m.settle(i*len(evs) + k)
+			}
 			if err != nil {
 				return err
 			}

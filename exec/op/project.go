@@ -22,7 +22,7 @@ type ProjectConfig struct {
 //	State:   none.
 //	Memory:  one vector an expression.
 //	Barrier: forwards it; a watermark is forwarded for each output column that is its column, or rises with it.
-//	Errors:  those of the expressions, through Context.RowError; the failed one becomes NULL.
+//	Errors:  those of the expressions, through Context.RowError; the failed one becomes NULL. With SkipFailed the row is left out.
 type Project struct {
 	base
 	evs    []*expr.Evaluator
@@ -30,6 +30,8 @@ type Project struct {
 	rises  []int // the input column with which an output column rises, or -1
 	one    *vec.Chunk
 	ectx   expr.EvalContext
+	site   int
+	failed vec.Bitmap // the rows of the chunk of which an expression failed, with SkipFailed
 	view   vec.Chunk
 	outc   *vec.Chunk
 	sel    []int32
@@ -66,26 +68,33 @@ func NewProject(cfg ProjectConfig) (*Project, error) {
 
 // Open keeps the output.
 func (p *Project) Open(ctx *exec.Context, out exec.Output) error {
-	p.ectx = expr.EvalContext{Env: ctx.Env, RowError: ctx.RowError}
+	p.ectx = evalContext(ctx, &p.site)
 	return p.base.Open(ctx, out)
 }
 
 // Chunk computes one chunk.
 func (p *Project) Chunk(_ int, c *vec.Chunk) error {
-	p.view.Cols = p.view.Cols[:0]
+	p.view.Cols, p.failed = p.view.Cols[:0], p.failed[:0]
 	for i, ev := range p.evs {
 		if ev == nil {
 			p.view.Cols = append(p.view.Cols, c.Cols[p.copies[i]])
 			continue
 		}
+		p.site = i
 		v, err := ev.Eval(&p.ectx, c)
 		if err != nil {
 			return err
+		}
+		if p.ctx.SkipFailed {
+			p.failed.Or(ev.Failed())
 		}
 		p.view.Cols = append(p.view.Cols, v)
 	}
 	p.view.Diffs = c.Diffs
 	p.view.SetLen(c.Len())
+	if len(p.failed) > 0 {
+		return p.without(p.failed)
+	}
 	sel, all := withoutNoops(&p.view, p.sel)
 	p.sel = sel
 	if all {
@@ -96,6 +105,22 @@ func (p *Project) Chunk(_ int, c *vec.Chunk) error {
 	}
 	p.outc.Reset()
 	p.outc.AppendSel(&p.view, sel)
+	return p.out.Chunk(p.outc)
+}
+
+// without sends the rows that are not in failed.
+func (p *Project) without(failed vec.Bitmap) error {
+	p.sel = p.sel[:0]
+	for i := range p.view.Len() {
+		if !failed.Get(i) {
+			p.sel = append(p.sel, int32(i))
+		}
+	}
+	if len(p.sel) == 0 {
+		return nil
+	}
+	p.outc.Reset()
+	p.outc.AppendSel(&p.view, p.sel)
 	return p.out.Chunk(p.outc)
 }
 
@@ -145,7 +170,7 @@ func (p *Project) Watermark(_ int, w exec.Watermark) error {
 				}
 			}
 			p.one.SetLen(1)
-			v, err := p.evs[i].Eval(&expr.EvalContext{Env: p.ectx.Env, RowError: func(error) error { return nil }}, p.one)
+			v, err := p.evs[i].Eval(&expr.EvalContext{Env: p.ectx.Env, RowError: expr.Ignore}, p.one)
 			if err != nil {
 				return err
 			}

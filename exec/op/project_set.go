@@ -38,13 +38,17 @@ type ProjectSetConfig struct {
 //	State:   none.
 //	Memory:  one chunk.
 //	Barrier: forwards it; watermarks of input columns too.
-//	Errors:  those of arguments and functions, through Context.RowError; a failed call gives no rows.
+//	Errors:  those of arguments and functions, through Context.RowError; a failed call gives no more rows. With SkipFailed,
+//	         a row of which an argument failed gives none.
 type ProjectSet struct {
 	base
 	cfg   ProjectSetConfig
 	funcs []*setCall
 	ectx  expr.EvalContext
-	outc  *vec.Chunk
+	site  int
+	// failed has the rows of the chunk of which an argument failed.
+	failed vec.Bitmap
+	outc   *vec.Chunk
 }
 
 // setCall is a compiled SetFunc. rows gives an iterator over its rows for some arguments.
@@ -92,30 +96,35 @@ func NewProjectSet(cfg ProjectSetConfig) (*ProjectSet, error) {
 
 // Open keeps the output.
 func (p *ProjectSet) Open(ctx *exec.Context, out exec.Output) error {
-	p.ectx = expr.EvalContext{Env: ctx.Env, RowError: ctx.RowError}
+	p.ectx = evalContext(ctx, &p.site)
 	return p.base.Open(ctx, out)
 }
 
 // Chunk calls the functions for each row.
 func (p *ProjectSet) Chunk(_ int, c *vec.Chunk) error {
+	p.site, p.failed = 0, p.failed[:0]
 	for _, f := range p.funcs {
 		f.vecs = f.vecs[:0]
 		for _, ev := range f.args {
+			p.site++
 			v, err := ev.Eval(&p.ectx, c)
 			if err != nil {
 				return err
+			}
+			if p.ctx.SkipFailed {
+				p.failed.Or(ev.Failed())
 			}
 			f.vecs = append(f.vecs, v)
 		}
 	}
 	p.outc.Reset()
 	for i := range c.Len() {
-		err := p.row(c, i)
-		if err == nil {
+		if p.failed.Get(i) {
 			continue
 		}
-		if p.ctx.RowError != nil {
-			err = p.ctx.RowError(err)
+		failure, err := p.row(c, i)
+		if failure != nil && err == nil {
+			err = p.base.failed(exec.RowFailure{Err: failure, Cols: c.Cols, Row: i, Diff: c.Diff(i)})
 		}
 		if err != nil {
 			return err
@@ -124,16 +133,16 @@ func (p *ProjectSet) Chunk(_ int, c *vec.Chunk) error {
 	return p.flush()
 }
 
-func (p *ProjectSet) row(c *vec.Chunk, i int) error {
+// row gives the rows of row i of c; failure is what went wrong with it.
+func (p *ProjectSet) row(c *vec.Chunk, i int) (failure, err error) {
 	args := make([]types.Datum, 0, 4)
 	for _, f := range p.funcs {
 		args = args[:0]
 		for _, v := range f.vecs {
 			args = append(args, v.Datum(i))
 		}
-		var err error
 		if f.next, err = f.rows(args); err != nil {
-			return err
+			return err, nil
 		}
 	}
 	for n := int64(1); ; n++ {
@@ -145,7 +154,7 @@ func (p *ProjectSet) row(c *vec.Chunk, i int) error {
 			}
 			ok, err := f.next(f.vals)
 			if err != nil {
-				return err
+				return err, nil
 			}
 			if ok {
 				any = true
@@ -154,7 +163,7 @@ func (p *ProjectSet) row(c *vec.Chunk, i int) error {
 			}
 		}
 		if !any {
-			return nil
+			return nil, nil
 		}
 		at := 0
 		for _, v := range c.Cols {
@@ -175,10 +184,10 @@ func (p *ProjectSet) row(c *vec.Chunk, i int) error {
 		p.outc.PushDiff(c.Diff(i))
 		if p.outc.Len() >= p.max {
 			if err := p.cancelled(); err != nil {
-				return err
+				return nil, err
 			}
 			if err := p.flush(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}

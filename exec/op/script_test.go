@@ -15,6 +15,7 @@ import (
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
+	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 	"github.com/weirdb/weir/storage"
 )
@@ -23,7 +24,8 @@ import (
 //
 //	op NAME             makes an operator; the lines are its configuration, a word and its value
 //	                    each: "in TYPES" (join: "left", "right"), then what its Config has, in lower case; the
-//	                    output are the types of its columns
+//	                    output are the types of its columns. "view" makes row errors those of a view,
+//	                    which are printed, "skip" those of a view that leaves such rows out
 //	deltas [port=N]     sends a chunk, in the text form of package vec; prints what comes out at once
 //	watermark col=N value=V [port=N]
 //	barrier [checkpoint] [time=SECONDS]
@@ -40,7 +42,8 @@ func TestScripts(t *testing.T) {
 
 type script struct {
 	// rowError is Context.RowError.
-	rowError func(error) error
+	rowError func(exec.RowFailure) error
+	skip     bool // Context.SkipFailed
 	t        *testing.T
 	name     string
 	make     func() (exec.Operator, error)
@@ -133,13 +136,25 @@ func (s *script) run(d *datadriven.TestData) string {
 
 func (s *script) open(o exec.Operator) error {
 	s.op = o
-	return o.Open(&exec.Context{Ctx: context.Background(), State: s.state.open, Env: &exec.Env{}, RowError: s.rowError,
+	return o.Open(&exec.Context{Ctx: context.Background(), State: s.state.open, Env: &exec.Env{}, RowError: s.rowError, SkipFailed: s.skip,
 		Late: func(n int64) { fmt.Fprintf(&s.notes, "late: %d\n", n) },
 		Due: func(at int64) {
 			if at != exec.NeverDue {
 				fmt.Fprintf(&s.notes, "due at %d\n", at/1_000_000)
 			}
 		}}, s.scriptOut())
+}
+
+// failed prints a row error.
+func (s *script) failed(f exec.RowFailure) error {
+	var row []string
+	for _, v := range f.Cols {
+		if v.Len() > f.Row {
+			row = append(row, vec.FormatDatum(v.Type, v.Datum(f.Row)))
+		}
+	}
+	fmt.Fprintf(&s.notes, "failed %+d: expression %d of (%s): %s\n", f.Diff, f.Site, strings.Join(row, " "), sqlerr.From(f.Err).Message)
+	return nil
 }
 
 // scriptOut also prints watermarks.
@@ -322,6 +337,9 @@ func (s *script) configure(name, input string) error {
 		k, v, _ := strings.Cut(line, " ")
 		c.lines[k] = v
 	}
+	if s.skip = c.flag("skip"); c.flag("view") || s.skip {
+		s.rowError = s.failed
+	}
 	in := c.types("in")
 	s.in = [][]types.Type{in}
 	const second = 1000000
@@ -428,9 +446,6 @@ func (s *script) configure(name, input string) error {
 		s.make = func() (exec.Operator, error) { return NewSink(cfg) }
 	case "max_1_row":
 		cfg := Max1RowConfig{In: in, GroupBy: c.cols("group")}
-		if c.flag("view") {
-			s.rowError = func(error) error { return nil }
-		}
 		s.make = func() (exec.Operator, error) { return NewMax1Row(cfg) }
 	case "consolidate":
 		cfg := ConsolidateConfig{In: in}

@@ -116,7 +116,7 @@ func (f *TemporalFilter) Open(ctx *exec.Context, out exec.Output) error {
 	if err := f.base.Open(ctx, out); err != nil {
 		return err
 	}
-	f.ectx = expr.EvalContext{Env: ctx.Env, RowError: ctx.RowError}
+	f.ectx = evalContext(ctx, new(int))
 	f.env = *ctx.Env
 	if ctx.Due != nil {
 		ctx.Due(exec.NeverDue)
@@ -147,7 +147,7 @@ func (f *TemporalFilter) strict() bool { return f.cfg.Upper == f.cfg.Inclusive }
 func (f *TemporalFilter) boundAt(t int64) (key []byte, ok bool, err error) {
 	f.env.Now = types.ToGoTime(t)
 	failed := false
-	d, err := f.bound.EvalRow(&expr.EvalContext{Env: &f.env, RowError: func(error) error {
+	d, err := f.bound.EvalRow(&expr.EvalContext{Env: &f.env, RowError: func(*vec.Chunk, int, error) error {
 		failed = true
 		return nil
 	}}, nil)

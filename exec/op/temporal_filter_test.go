@@ -114,7 +114,7 @@ func testTemporalFilter(t *testing.T, tc timeCase, op string, zone *time.Locatio
 		}
 		ctx := &exec.Context{
 			Ctx: context.Background(), Logger: slog.Default(), ChunkSize: chunk, Env: &exec.Env{Location: zone}, State: st.open,
-			RowError: func(err error) error { return err }, Due: func(at int64) { due = at },
+			RowError: func(f exec.RowFailure) error { return f.Err }, Due: func(at int64) { due = at },
 		}
 		if err := f.Open(ctx, k); err != nil {
 			t.Fatal(err)

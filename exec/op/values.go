@@ -23,7 +23,7 @@ type ValuesConfig struct {
 //	State:   whether they were emitted, state table "values".
 //	Memory:  none.
 //	Barrier: emits the rows the first time, forwards it.
-//	Errors:  those of the expressions, through Context.RowError.
+//	Errors:  those of the expressions, through Context.RowError; with SkipFailed the row is left out.
 type Values struct {
 	base
 	cfg  ValuesConfig
@@ -93,18 +93,24 @@ func (v *Values) Barrier(bar exec.Barrier) error {
 }
 
 func (v *Values) emitRows() error {
-	ectx := expr.EvalContext{Env: v.ctx.Env, RowError: v.ctx.RowError}
+	var site int
+	ectx := evalContext(v.ctx, &site)
 	c := vec.NewChunk(v.schema, 0)
 	for i, evs := range v.evs {
+		row, failed := make([]types.Datum, len(evs)), false
 		for k, ev := range evs {
+			site = i*len(evs) + k
 			d, err := ev.EvalRow(&ectx, nil)
 			if err != nil {
 				return err
 			}
-			c.Cols[k].AppendDatum(d)
+			row[k] = d
+			failed = failed || ev.Failed().Any()
 		}
-		c.PushDiff(1)
-		if c.Len() >= v.max || i+1 == len(v.evs) {
+		if !failed || !v.ctx.SkipFailed {
+			c.AppendRow(row, 1)
+		}
+		if c.Len() > 0 && (c.Len() >= v.max || i+1 == len(v.evs)) {
 			if err := v.out.Chunk(c); err != nil {
 				return err
 			}

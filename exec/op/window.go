@@ -48,7 +48,8 @@ type WindowCall struct {
 //	         again when a partition is first touched after a restart.
 //	Memory:  the partitions changed since the last checkpoint, plus a cache within its budget.
 //	Barrier: emits the epoch's changes, hands dirty rows to the state table, forwards it.
-//	Errors:  ErrNegativeMultiplicity if a row is retracted that is not there.
+//	Errors:  those of the calls, through Context.RowError, for the row: NULL stands for the result.
+//	         ErrNegativeMultiplicity if a row is retracted that is not there.
 //
 // How the results follow a change:
 //
@@ -98,6 +99,12 @@ type Window struct {
 
 	// What is to be emitted, over all partitions.
 	dels, ins []outRow
+
+	// fails are the results of rows in memory that failed, with their errors; they are NULL. failure is why the one
+	// that was just worked out did. loading: what fails did so before.
+	fails   map[winResult]error
+	failure error
+	loading bool
 
 	keyV    []*vec.Vector
 	hashes  []uint64
@@ -243,7 +250,10 @@ func (w *Window) Open(ctx *exec.Context, out exec.Output) error {
 		return errors.New("Window: a stream's rows need a key")
 	}
 	w.cold = w.st != nil && !w.st.Empty()
-	w.sums.rowError = ctx.RowError
+	w.sums.rowError = func(f exec.RowFailure) error {
+		w.failure = f.Err
+		return nil
+	}
 	if ctx.Env != nil && ctx.Env.Location != nil {
 		w.loc = ctx.Env.Location
 	}
@@ -685,6 +695,9 @@ func (w *Window) Barrier(bar exec.Barrier) error {
 		return err
 	}
 	for _, r := range w.graves {
+		if err := w.forgive(r); err != nil {
+			return err
+		}
 		w.rows.release(r)
 	}
 	w.graves = w.graves[:0]

@@ -35,6 +35,8 @@ type winAgg struct {
 	valid  bool
 	ranges [3][2]int
 	result types.Datum
+	// failure is why result is NULL, if it failed.
+	failure error
 
 	batch aggBatch
 	diffs []int64
@@ -262,8 +264,10 @@ const slideRows = 24
 // value gives the aggregate over ranges of rows of t; they do not overlap, and an unused one is empty.
 func (a *winAgg) value(t *orderTree, ranges [3][2]int) (types.Datum, error) {
 	if a.valid && a.ranges == ranges {
+		a.w.failure = a.failure
 		return a.result, nil
 	}
+	a.failure = nil
 	slid, err := a.slide(t, ranges)
 	if err != nil {
 		return types.Null, err
@@ -288,7 +292,7 @@ func (a *winAgg) value(t *orderTree, ranges [3][2]int) (types.Datum, error) {
 	if err := a.agg.results(entryZero, a.res); err != nil {
 		return types.Null, err
 	}
-	a.result = a.res.Datum(0)
+	a.result, a.failure = a.res.Datum(0), a.w.failure
 	return a.result, nil
 }
 

@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 
+	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -175,12 +176,81 @@ func (c *winCall) framed(at int, row uint32) (types.Datum, error) {
 	return c.arg(0, t.row(t.at(k))), nil
 }
 
-// failed reports a row error; the result is NULL if the work may go on.
+// winResult is the result of a call for a row.
+type winResult struct {
+	row  uint32
+	call int
+}
+
+// failed notes that a result cannot be worked out; it is NULL if the work may go on.
 func (w *Window) failed(err error) (types.Datum, error) {
-	if w.ctx.RowError != nil {
-		err = w.ctx.RowError(err)
+	w.failure = err
+	return types.Null, nil
+}
+
+// settle compares whether a result failed with whether it did before, and reports the difference. same: there is none.
+func (w *Window) settle(c *winCall, row uint32) (same bool, err error) {
+	key, now := winResult{row, c.no}, w.failure
+	w.failure = nil
+	before := w.fails[key]
+	if now == nil && before == nil {
+		return true, nil
 	}
-	return types.Null, err
+	if before != nil && now != nil && before.Error() == now.Error() {
+		return true, nil
+	}
+	if before != nil {
+		delete(w.fails, key)
+		if err := w.report(key, before, -1); err != nil {
+			return false, err
+		}
+	}
+	if now == nil {
+		return false, nil
+	}
+	if w.fails == nil {
+		w.fails = map[winResult]error{}
+	}
+	w.fails[key] = now
+	if w.loading {
+		return false, nil
+	}
+	return false, w.report(key, now, 1)
+}
+
+func (w *Window) report(r winResult, err error, diff int64) error {
+	w.rowBuf.Reset()
+	for k, v := range w.rowBuf.Cols {
+		w.rows.gather(k, []uint32{r.row}, v)
+	}
+	return w.base.failed(exec.RowFailure{Err: err, Site: r.call, Cols: w.rowBuf.Cols, Diff: diff})
+}
+
+// forgive reports that results of a row that goes do not fail any more.
+func (w *Window) forgive(row uint32) error {
+	if len(w.fails) == 0 {
+		return nil
+	}
+	for _, c := range w.calls {
+		key := winResult{row, c.no}
+		if err := w.fails[key]; err != nil {
+			delete(w.fails, key)
+			if err := w.report(key, err, -1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forget forgets results of a row that leaves the memory.
+func (w *Window) forget(row uint32) {
+	if len(w.fails) == 0 {
+		return
+	}
+	for _, c := range w.calls {
+		delete(w.fails, winResult{row, c.no})
+	}
 }
 
 // ntile's number of buckets is that of the first row where it is not NULL; rows before that have none.

@@ -150,11 +150,15 @@ func (c *winCall) whole() bool {
 }
 
 // set gives row the result d of call c, and tells whether it had that already. Old results are kept in before.
-func (w *Window) set(c *winCall, row uint32, d types.Datum) (same bool) {
+func (w *Window) set(c *winCall, row uint32, d types.Datum) (same bool, err error) {
+	fails, err := w.settle(c, row)
+	if err != nil {
+		return false, err
+	}
 	f := w.flags.at(row)
 	if *f&rowFresh == 0 {
 		if vec.SameDatum(c.cfg.Type, w.rows.datum(c.col, row), d) {
-			return true
+			return fails, nil
 		}
 		if *f&rowChanged == 0 {
 			*f |= rowChanged
@@ -165,7 +169,7 @@ func (w *Window) set(c *winCall, row uint32, d types.Datum) (same bool) {
 		}
 	}
 	w.rows.replace(c.col, row, d)
-	return false
+	return false, nil
 }
 
 // all works out all rows of the partition.
@@ -181,7 +185,9 @@ func (w *Window) all() error {
 			if err != nil {
 				return err
 			}
-			w.set(c, row, d)
+			if _, err := w.set(c, row, d); err != nil {
+				return err
+			}
 		}
 		if p.at%4096 == 4095 {
 			if err := w.cancelled(); err != nil {
@@ -215,7 +221,9 @@ func (w *Window) around() error {
 			if err != nil {
 				return err
 			}
-			w.set(c, ch.row, d)
+			if _, err := w.set(c, ch.row, d); err != nil {
+				return err
+			}
 		}
 	}
 	if t.len() == 0 {
@@ -359,7 +367,11 @@ func (w *Window) forward(c *winCall, lo, hi int, stop bool) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			if w.set(c, row, d) && stop {
+			same, err := w.set(c, row, d)
+			if err != nil {
+				return 0, err
+			}
+			if same && stop {
 				return p.at + 1, nil
 			}
 		}
@@ -383,7 +395,11 @@ func (w *Window) backward(c *winCall, lo, hi int, stop bool) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			if w.set(c, row, d) && stop {
+			same, err := w.set(c, row, d)
+			if err != nil {
+				return 0, err
+			}
+			if same && stop {
 				return p.at, nil
 			}
 		}

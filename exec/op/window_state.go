@@ -97,7 +97,10 @@ func (w *Window) load(n int) error {
 		p := w.recs.at(e)
 		w.buildTree(p, rows)
 		w.begin(p)
-		if err := w.all(); err != nil {
+		w.loading = true
+		err = w.all()
+		w.loading = false
+		if err != nil {
 			return err
 		}
 		for _, r := range rows {
@@ -181,6 +184,7 @@ func (w *Window) restart() {
 	w.flags, w.partOf, w.recs = paged[uint8]{}, paged[uint32]{}, paged[winPart]{}
 	w.hand = 0
 	w.cold = true
+	clear(w.fails)
 }
 
 // evict forgets partitions that are in the state table until the memory is below the budget.
@@ -208,6 +212,7 @@ func (w *Window) evict(budget int64) {
 		p.tree.each(0, p.tree.len(), func(rows []uint32, _ int) {
 			for _, r := range rows {
 				*w.flags.at(r) = 0
+				w.forget(r)
 				w.rows.release(r)
 			}
 		})

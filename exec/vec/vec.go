@@ -70,6 +70,16 @@ func (b *Bitmap) Set(i int) {
 	(*b)[w] |= 1 << (uint(i) & 63)
 }
 
+// Or adds the rows of o.
+func (b *Bitmap) Or(o Bitmap) {
+	for len(*b) < len(o) {
+		*b = append(*b, 0)
+	}
+	for i, w := range o {
+		(*b)[i] |= w
+	}
+}
+
 // Any tells whether the set is not empty.
 func (b Bitmap) Any() bool {
 	for _, w := range b {

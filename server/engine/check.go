@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/weirdb/weir/exec/rowerr"
 	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/storage"
@@ -59,6 +60,13 @@ func checkContent(s *storage.Store, problem func(string)) string {
 		}
 		for name, id := range r.StateTables {
 			states++
+			if name == RowErrorsState {
+				err := rowerr.Each(sn.Table(storage.TableID(id)), func(rowerr.Entry) error { return nil })
+				if err != nil {
+					problem(fmt.Sprintf("row errors of %s %s: %s", r.Kind, r.Name, err))
+				}
+				continue
+			}
 			st, err := s.StateTable(storage.TableID(id))
 			if err == nil {
 				err = st.Scan(nil, func(_, _ []byte) error { return nil })

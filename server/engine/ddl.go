@@ -474,7 +474,9 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also .
 	i.forget(ids...)
 	for _, id := range ids {
 		i.e.step(failover.Forget{Jobs: []failover.JobID{failover.JobID(id)}})
-		i.errs.forget(id)
+	}
+	for _, r := range rels {
+		i.errs.forget(r)
 	}
 	// What stays if this fails is found by the next start.
 	return i.Explain(i.seqs.Retain(func(id catalog.ID) bool { return !slices.Contains(ids, id) }))

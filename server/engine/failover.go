@@ -236,6 +236,9 @@ func (i *Incarnation) redeploy(r *restart) (storage.Epoch, *progress, error) {
 
 // reset takes the rows of a relation back to the last checkpoint.
 func (i *Incarnation) reset(rel *catalog.Relation) {
+	if id, ok := rel.StateTables[RowErrorsState]; ok {
+		i.Store.Arrangement(storage.TableID(id)).Reset()
+	}
 	switch rel.Kind {
 	case catalog.MatView, catalog.Index:
 		i.Store.Arrangement(storage.TableID(rel.Rows())).Reset()

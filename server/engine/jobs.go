@@ -44,6 +44,14 @@ func (s *stateIDs) id(name string) storage.TableID {
 	return storage.TableID(id)
 }
 
+// has tells whether there is a state of that name, or can be.
+func (s *stateIDs) has(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.ids[name]
+	return ok || s.alloc != nil
+}
+
 // all gives a copy of the names and ids so far.
 func (s *stateIDs) all() map[string]uint32 {
 	s.mu.Lock()
@@ -80,10 +88,6 @@ func (i *Incarnation) allocID() catalog.ID {
 func (i *Incarnation) newJob(r *catalog.Relation, ids *stateIDs) *flow.Job {
 	return &flow.Job{
 		ID: flow.JobID(r.Job()), Name: r.Name, StateID: ids.id, Failover: r.Failover, Replayable: true,
-		RowError: func(err error) error {
-			i.errs.add(r.Job(), err)
-			return nil
-		},
 		Late: func(rows int64) { i.errs.late(r.Job(), rows) },
 		Env:  &exec.Env{Location: time.UTC, User: r.Owner, Database: "weir"},
 	}
@@ -209,7 +213,7 @@ func (i *Incarnation) connectorTableJob(t *table.Table, ids *stateIDs) (*flow.Jo
 		},
 	}
 	j.Fragments = []*flow.Fragment{f, keep}
-	return j, nil
+	return j, i.keepRowErrors(j, t.Rel, ids, describeTable(t.Rel))
 }
 
 // progress follows the backfill of new jobs, or how jobs that were started again catch up.
@@ -282,6 +286,9 @@ func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids 
 		b.SinkColumns = sourceColumns(r)
 	}
 	if err := b.Build(j, stream); err != nil {
+		return nil, err
+	}
+	if err := i.keepRowErrors(j, r, ids, describePlan(stream)); err != nil {
 		return nil, err
 	}
 	if l.prog != nil {

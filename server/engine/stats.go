@@ -65,7 +65,7 @@ func (e *Engine) AllStats() Stats {
 	s.JobRestarts, s.Stalled = e.jobStats(inc)
 	cat := inc.Catalog()
 	for _, r := range cat.Sorted() {
-		if n := inc.RowErrors(r.ID).Late; n > 0 {
+		if n := inc.LateRows(r.ID); n > 0 {
 			s.LateRows = append(s.LateRows, LateRows{Relation: r.Name, Rows: n})
 		}
 	}

@@ -581,7 +581,7 @@ func setColumns(rel *catalog.Relation, stream *plan.Stream) {
 // viewOptions takes the options of a materialized view; background is the one that says that it is to be created in the
 // background, nil if none does.
 func (d *definer) viewOptions(rel *catalog.Relation, st *ast.CreateView) (background *ast.Option, err error) {
-	rest, err := failoverOption(rel, st.Options)
+	rest, err := jobOptions(rel, st.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -652,7 +652,7 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	rel.Parallelism = d.t.inc.Parallelism()
 	rel.OnClose = st.EmitOnWindowClose
 	d.describe(rel, text, b)
-	options, err := failoverOption(rel, st.Options)
+	options, err := jobOptions(rel, st.Options)
 	if err != nil {
 		return err
 	}

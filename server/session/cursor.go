@@ -88,7 +88,10 @@ func (s *session) openCursor(ctx context.Context, t *tx, p *prepared, b *plan.Ba
 	if err != nil {
 		return nil, err
 	}
-	s.warnRelations(t, b.Relations)
+	if err := s.checkRelations(t, snap, b.Relations); err != nil {
+		release()
+		return nil, err
+	}
 	r := &reader{s: s, t: t, snap: snap, env: s.execEnv(t)}
 	r.fix(b.Relations)
 	point := b.Point != nil && t.writes.Empty()

@@ -453,7 +453,10 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 		}
 		return d.t.inc.Resume(ctx, r)
 	case "set_options":
-		rest, err := failoverOption(&c, st.Options)
+		rest, err := jobOptions(&c, st.Options)
+		if err == nil {
+			err = changeOnError(r, &c, st.Pos)
+		}
 		if err != nil {
 			return err
 		}

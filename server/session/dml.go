@@ -236,7 +236,7 @@ func (w *write) eval(x scalar.Expr, c *vec.Chunk) (*vec.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ev.Eval(&expr.EvalContext{Env: w.env, RowError: func(err error) error { return err }}, c)
+	return ev.Eval(&expr.EvalContext{Env: w.env}, c)
 }
 
 // check tests NOT NULL and CHECK constraints.

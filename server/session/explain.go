@@ -14,6 +14,7 @@ import (
 	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/server/build"
+	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -130,6 +131,13 @@ func (x *explained) lines(format string) ([]string, error) {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n"), nil
 }
 
+// onError says what becomes of rows that fail, if it is not the usual.
+func (x *explained) onError(rel *catalog.Relation) {
+	if rel.OnError != catalog.OnErrorNull {
+		x.more = append(x.more, plan.Note{Name: "On Error", Value: onErrorName(rel)})
+	}
+}
+
 // explain prints plans.
 func (s *session) explain(ctx context.Context, t *tx, st *ast.Explain) (*textResult, error) {
 	o, err := s.explainOptions(st)
@@ -180,6 +188,7 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 		case o.state:
 			err = s.predictState(ctx, t, x)
 		}
+		x.onError(rel)
 		return x, err
 	}
 	stmt := st.Stmt
@@ -202,10 +211,15 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 		if err != nil {
 			return nil, err
 		}
+		var rel catalog.Relation
+		if _, err := onErrorOption(&rel, q.Options); err != nil {
+			return nil, err
+		}
 		x := &explained{stream: stream}
 		if o.state {
 			err = s.predictState(ctx, t, x)
 		}
+		x.onError(&rel)
 		return x, err
 	case *ast.Select:
 		if o.state {
@@ -350,6 +364,9 @@ func (s *session) analyzeView(ctx context.Context, t *tx, x *explained, rel *cat
 		size, err := s.stateSize(ctx, t, storage.TableID(id))
 		if err != nil {
 			return err
+		}
+		if name == engine.RowErrorsState {
+			continue // of no node
 		}
 		at := strings.LastIndexByte(name, '/')
 		sum := sizes[name[:at]]

@@ -108,7 +108,9 @@ func (s *session) runObserved(
 	}
 	defer release()
 	// Only now is it known what the changes that the statement waited for have brought.
-	s.warnRelations(t, b.Relations)
+	if err := s.checkRelations(t, snap, b.Relations); err != nil {
+		return err
+	}
 	r := &reader{s: s, t: t, snap: snap, env: s.execEnv(t)}
 	if b.Point != nil && t.writes.Empty() {
 		return r.point(b.Point, emit)
@@ -125,7 +127,7 @@ func (s *session) runObserved(
 func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relation) (*storage.Snapshot, func(), error) {
 	reads := false
 	for _, rel := range rels {
-		reads = reads || rel.Kind != catalog.System
+		reads = reads || rel.Kind != catalog.System || syscat.AtEpoch(rel)
 	}
 	if !reads && t.snap == nil {
 		snap, err := t.inc.Snapshot(ctx, false)
@@ -163,36 +165,6 @@ func checkStalled(t *tx, rels []*catalog.Relation) error {
 	return nil
 }
 
-// warnRelations warns of what is not complete.
-func (s *session) warnRelations(t *tx, rels []*catalog.Relation) {
-	for _, rel := range rels {
-		if rel.Kind == catalog.System {
-			continue
-		}
-		s.warnProblems(t, rel, map[catalog.ID]bool{})
-		if n := t.inc.RowErrors(rel.ID); n.Count > 0 {
-			s.warn(sqlerr.Warning, fmt.Sprintf("%d rows of %q failed and have NULL in place of an expression; the first: %s",
-				n.Count, rel.Name, sqlerr.From(n.First).Message), "")
-		}
-	}
-}
-
-func (s *session) warnProblems(t *tx, rel *catalog.Relation, seen map[catalog.ID]bool) {
-	if seen[rel.ID] {
-		return
-	}
-	seen[rel.ID] = true
-	if err := t.inc.Problem(rel.ID); err != nil {
-		s.warn(sqlerr.Warning, fmt.Sprintf("source %q does not deliver any more: %s", rel.Name, sqlerr.From(err).Message), "")
-	}
-	cat := t.inc.Catalog()
-	for _, d := range rel.DependsOn {
-		if r := cat.RelationByID(d); r != nil {
-			s.warnProblems(t, r, seen)
-		}
-	}
-}
-
 // reader opens the leaves of a batch plan.
 type reader struct {
 	s    *session
@@ -208,7 +180,7 @@ var _ build.BatchLeaves = (*reader)(nil)
 func (r *reader) context(ctx context.Context) *exec.Context {
 	r.env.Ctx = ctx
 	return &exec.Context{
-		Ctx: ctx, Logger: r.s.b.Logger, RowError: func(err error) error { return err },
+		Ctx: ctx, Logger: r.s.b.Logger,
 		ChunkSize: r.t.inc.ChunkSize(), Env: r.env, Memory: r.t.inc.QueryMemory(),
 	}
 }
@@ -436,7 +408,9 @@ func (sc *scanner) flush() error {
 // system reads a relation that is made on demand.
 func (r *reader) system(n *plan.Scan) (batch.Leaf, error) {
 	return batch.LeafFunc(func(ctx *exec.Context, out func(*vec.Chunk) error) error {
-		rows, err := syscat.Rows(r.s.sysEnv(r.t), n.Rel)
+		env := r.s.sysEnv(r.t)
+		env.RowErrors = func() ([]syscat.RowError, error) { return r.s.rowErrors(r.t, r.snap) }
+		rows, err := syscat.Rows(env, n.Rel)
 		if err != nil {
 			return err
 		}
@@ -540,7 +514,7 @@ func (r *reader) point(p *plan.Point, emit func(*vec.Chunk) error) error {
 		return err
 	}
 	row.PushDiff(1)
-	ec := &expr.EvalContext{Env: r.env, RowError: func(err error) error { return err }}
+	ec := &expr.EvalContext{Env: r.env}
 	if p.Filter != nil {
 		f, err := expr.Compile(p.Filter, r.env)
 		if err != nil {

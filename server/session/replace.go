@@ -67,7 +67,8 @@ func (d *definer) replaceMatView(ctx context.Context, st *ast.CreateView, old *c
 		return err
 	}
 	rel := d.newRelation(catalog.MatView, old.Schema, old.Name)
-	rel.JobID, rel.RowsID, rel.Failover = rel.ID, uint32(d.t.inc.AllocID()), old.Failover
+	rel.JobID, rel.RowsID = rel.ID, uint32(d.t.inc.AllocID())
+	rel.Failover, rel.OnError = old.Failover, old.OnError
 	inheritFrom(rel, old)
 	background, err := d.viewOptions(rel, st)
 	if err != nil {

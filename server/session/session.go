@@ -436,8 +436,7 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			return out
 		},
 		State: func(rel *catalog.Relation) syscat.State {
-			errs := t.inc.RowErrors(rel.ID)
-			st := syscat.State{RowErrors: errs.Count, LateRows: errs.Late}
+			st := syscat.State{RowErrors: t.inc.RowErrors(rel), LateRows: t.inc.LateRows(rel.ID)}
 			if err := t.inc.StalledError(rel); err != nil {
 				st.Stopped, st.Problem = true, sqlerr.From(err).Message
 			} else if err := t.inc.Problem(rel.ID); err != nil {

@@ -145,7 +145,8 @@ func (s *session) readBoth(ctx context.Context, t *tx, v *verification, snap *st
 	env := &exec.Env{Location: time.UTC, Now: at, User: v.rel.Owner, Database: Database}
 	r := &reader{s: s, t: t, snap: snap, env: env, fixed: map[catalog.ID]*btree.Map[string, table.Row]{}}
 	ectx := r.context(ctx)
-	ectx.RowError = func(error) error { return nil }
+	ectx.RowError = func(exec.RowFailure) error { return nil }
+	ectx.SkipFailed = v.rel.OnError == catalog.OnErrorSkip
 	var view vec.Chunk
 	sc := newScanner(v.rel, v.visible, t.inc.ChunkSize(), func(ch *vec.Chunk) error {
 		view.View(ch, allColumns(len(v.visible)))

@@ -141,7 +141,7 @@ func (c *client) query(sql string) (*result, error) {
 		return nil, err
 	}
 	ctx := &exec.Context{
-		Ctx: context.Background(), Env: xenv, ChunkSize: vec.ChunkSize, RowError: func(err error) error { return err },
+		Ctx: context.Background(), Env: xenv, ChunkSize: vec.ChunkSize, RowError: func(f exec.RowFailure) error { return f.Err },
 	}
 	err = batch.Run(ctx, root, func(ch *vec.Chunk) error {
 		for i := range ch.Len() {

@@ -62,6 +62,8 @@ type Env struct {
 	// Notify is pg_notify, and ListeningChannels pg_listening_channels; nil refuses it, and has none.
 	Notify            func(channel, payload string) error
 	ListeningChannels func() [][]types.Datum
+	// RowErrors are those that the user may see; nil: there are none.
+	RowErrors func() ([]RowError, error)
 	// Subscriptions are those of all sessions; nil: none.
 	Subscriptions func() []Subscription
 

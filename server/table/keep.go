@@ -90,8 +90,8 @@ func (k *Keep) complete(c *vec.Chunk) (*vec.Chunk, error) {
 				bad = map[int]bool{}
 			}
 			bad[i] = true
-			err := k.ctx.RowError(sqlerr.Newf(sqlerr.NotNullViolation,
-				"null value in column %q of relation %q violates not-null constraint", col.Name, k.t.Rel.Name))
+			err := k.ctx.RowError(exec.RowFailure{Site: j, Cols: c.Cols, Row: i, Diff: c.Diff(i), Err: sqlerr.Newf(sqlerr.NotNullViolation,
+				"null value in column %q of relation %q violates not-null constraint", col.Name, k.t.Rel.Name)})
 			if err != nil {
 				return nil, err
 			}

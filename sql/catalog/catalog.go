@@ -161,6 +161,8 @@ type Relation struct {
 	Stale string `json:",omitempty"`
 	// Failover names the failover strategy of the job; empty: the server's.
 	Failover string `json:",omitempty"`
+	// OnError says what becomes of a row of which an expression fails, one of the OnError constants.
+	OnError string `json:",omitempty"`
 	// RowsID is the table id of the rows of a materialized view that was filled again; see Rows.
 	RowsID uint32 `json:",omitempty"`
 	// Reads says how many of the columns of a relation its query knows, where the relation has got more since: those
@@ -205,6 +207,14 @@ func (r *Relation) Seen(by *Relation) *Relation {
 	}
 	return &c
 }
+
+// What becomes of a row of which an expression fails: NULL stands in the place of the expression; the row is left out; or
+// as with NULL, but the relation cannot be read as long as there is such a row (a sink stops).
+const (
+	OnErrorNull = ""
+	OnErrorSkip = "skip"
+	OnErrorFail = "fail"
+)
 
 // Rows is the table id of the relation's rows: that of the relation, unless it was filled again.
 func (r *Relation) Rows() uint32 {
