@@ -499,6 +499,10 @@ func hopRows(n *logical.Hop, cols []logical.ColID, rows []row) []row {
 func sessionRows(n *logical.Session, cols []logical.ColID, rows []row) []row {
 	gap := int64(n.Gap.Days)*86400e6 + n.Gap.Micros
 	at := slices.Index(cols, n.Time)
+	last := at
+	if n.Last != 0 {
+		last = slices.Index(cols, n.Last)
+	}
 	key := func(r row) string {
 		k := ""
 		for _, p := range n.Partition {
@@ -512,15 +516,15 @@ func sessionRows(n *logical.Session, cols []logical.ColID, rows []row) []row {
 			continue
 		}
 		// The rows of the partition, from this one on in both directions.
-		lo, hi := r[at].I, r[at].I
+		lo, hi := r[at].I, r[last].I
 		for grown := true; grown; {
 			grown = false
 			for _, o := range rows {
 				if !o[at].Valid || key(o) != key(r) {
 					continue
 				}
-				if t := o[at].I; t < lo && lo-t < gap || t > hi && t-hi < gap {
-					lo, hi, grown = min(lo, t), max(hi, t), true
+				if from, to := o[at].I, o[last].I; from < lo && lo-to < gap || to > hi && from-hi < gap {
+					lo, hi, grown = min(lo, from), max(hi, to), true
 				}
 			}
 		}

@@ -110,7 +110,7 @@ func (pi *physInterp) run(n plan.Node) ([]row, error) {
 		l := &logical.Hop{Time: n.TimeCol + 1, Size: n.Size, Slide: n.Slide, Offset: n.Offset, Cumulate: n.Cumulate}
 		return hopRows(l, upTo(len(n.In.Properties().Cols)), ins[0]), nil
 	case *plan.Session:
-		l := &logical.Session{Time: n.TimeCol + 1, Gap: n.Gap, Partition: ids(n.Partition)}
+		l := &logical.Session{Time: n.TimeCol + 1, Last: n.LastCol + 1, Gap: n.Gap, Partition: ids(n.Partition)}
 		return sessionRows(l, upTo(len(n.In.Properties().Cols)), ins[0]), nil
 	case *plan.HopAgg:
 		width := len(n.In.Properties().Cols)

@@ -13,8 +13,12 @@ import (
 
 // SessionConfig configures Session. Gap is microseconds.
 type SessionConfig struct {
-	In        []types.Type
-	TimeCol   int
+	In      []types.Type
+	TimeCol int
+	// Intervals: a row is not a moment but reaches from TimeCol to LastCol, which is less than Gap behind; those of a partition that are
+	// there at the end of an epoch do not overlap. There are no watermarks then.
+	Intervals bool
+	LastCol   int
 	Gap       int64
 	Partition []int
 	// RowKey identifies a row; nil: rows are a multiset.
@@ -24,7 +28,7 @@ type SessionConfig struct {
 }
 
 // Session assigns rows to sessions: rows with equal Partition columns are in one session if, in the order of time, each
-// is less than Gap behind the one before. A session begins with its first row and ends Gap behind its last one.
+// begins less than Gap behind the end of the one before. A session begins with its first row and ends Gap behind its last one.
 //
 //	In:      one port, any changelog.
 //	Out:     the input columns, window_start, window_end; none for a row whose time is NULL or infinite. At each
@@ -118,12 +122,15 @@ func (l *sessionList) reset() {
 func NewSession(cfg SessionConfig) (*Session, error) {
 	n := len(cfg.In)
 	err := errors.Join(checkCols("Session.TimeCol", []int{cfg.TimeCol}, n), checkCols("Session.Partition", cfg.Partition, n),
-		checkCols("Session.RowKey", cfg.RowKey, n))
+		checkCols("Session.RowKey", cfg.RowKey, n), checkCols("Session.LastCol", []int{cfg.LastCol}, n))
 	if err != nil {
 		return nil, err
 	}
+	if !cfg.Intervals {
+		cfg.LastCol = cfg.TimeCol
+	}
 	t := cfg.In[cfg.TimeCol]
-	if t.Kind != types.Timestamp && t.Kind != types.Timestamptz || cfg.Gap <= 0 {
+	if t.Kind != types.Timestamp && t.Kind != types.Timestamptz || cfg.In[cfg.LastCol].Kind != t.Kind || cfg.Gap <= 0 {
 		return nil, fmt.Errorf("Session: gap %d over a time column of kind %v", cfg.Gap, t.Kind)
 	}
 	s := &Session{cfg: cfg}
@@ -292,7 +299,9 @@ func (s *Session) Barrier(bar exec.Barrier) error {
 
 // Watermark keeps the watermark until the barrier.
 func (s *Session) Watermark(_ int, w exec.Watermark) error {
-	s.marks.set(w)
+	if !s.cfg.Intervals {
+		s.marks.set(w)
+	}
 	return nil
 }
 
@@ -322,6 +331,9 @@ func (s *Session) place(g *sessionPart, row uint32) sessionPos {
 	k, at, _ := g.rows.find(s.itemOf(row), s.cmp)
 	return sessionPos{k, at}
 }
+
+// last is where a row ends.
+func (s *Session) last(row uint32) int64 { return *s.rows.cols[s.cfg.LastCol].words.at(row) }
 
 func (s *Session) itemOf(row uint32) sessionItem {
 	return sessionItem{*s.rows.cols[s.cfg.TimeCol].words.at(row), row}
@@ -365,7 +377,7 @@ func (s *Session) settle(g *sessionPart) error {
 		p := s.place(g, r)
 		left, okL := s.near(g, p, g.prev)
 		right, okR := s.near(g, p, g.next)
-		if !okL || !okR || right.time-left.time >= s.cfg.Gap {
+		if !okL || !okR || right.time-s.last(left.row) >= s.cfg.Gap {
 			s.around(g, p)
 		}
 	}
@@ -410,21 +422,26 @@ func (s *Session) show(r uint32, x *sessionRow, start, end int64) {
 
 // around works out the sessions of all rows that were or are connected with the one at p.
 func (s *Session) around(g *sessionPart, p sessionPos) {
-	last := g.item(p).time
+	begin := g.item(p).time
 	first := p
-	for q, ok := g.prev(p); ok && last-g.item(q).time < s.cfg.Gap; q, ok = g.prev(q) {
-		x := s.info.at(g.item(q).row)
-		if x.n > 0 || x.shown > 0 {
-			first, last = q, g.item(q).time
+	reach := s.cfg.Gap
+	if s.cfg.Intervals {
+		// A row that begins earlier than another one may end later, if it has been replaced by that.
+		reach *= 2
+	}
+	for q, ok := g.prev(p); ok && begin-g.item(q).time < reach; q, ok = g.prev(q) {
+		row := g.item(q).row
+		if x := s.info.at(row); (x.n > 0 || x.shown > 0) && begin-s.last(row) < s.cfg.Gap {
+			first, begin = q, g.item(q).time
 		}
 	}
 	s.region = s.region[:0]
-	last = g.item(first).time
+	last := s.last(g.item(first).row)
 	for q, ok := first, true; ok && g.item(q).time-last < s.cfg.Gap; q, ok = g.next(q) {
 		it := g.item(q)
 		if x := s.info.at(it.row); x.n > 0 || x.shown > 0 {
 			s.region = append(s.region, it.row)
-			last = it.time
+			last = max(last, s.last(it.row))
 		}
 	}
 	s.assign(s.region, func(r uint32, x *sessionRow, start, end int64) {
@@ -448,7 +465,7 @@ func (s *Session) assign(rows []uint32, fn func(r uint32, x *sessionRow, start, 
 			continue
 		}
 		start := *time.at(rows[0])
-		last, k := start, 1
+		last, k := s.last(rows[0]), 1
 		for ; k < len(rows); k++ {
 			if s.info.at(rows[k]).n == 0 {
 				continue
@@ -457,7 +474,7 @@ func (s *Session) assign(rows []uint32, fn func(r uint32, x *sessionRow, start, 
 			if t-last >= s.cfg.Gap {
 				break
 			}
-			last = t
+			last = max(last, s.last(rows[k]))
 		}
 		for _, r := range rows[:k] {
 			if x := s.info.at(r); x.n > 0 {

@@ -242,3 +242,67 @@ func (d *diffs) Chunk(c *vec.Chunk) error {
 }
 func (d *diffs) Watermark(exec.Watermark) error { return nil }
 func (d *diffs) Barrier(exec.Barrier) error     { return nil }
+
+// naiveIntervals is naiveSessions for rows (id, begin, end, partition).
+func naiveIntervals(cfg SessionConfig, rows [][]types.Datum) [][]types.Datum {
+	var out [][]types.Datum
+	for _, g := range naiveGroups(cfg.In, cfg.Partition, rows) {
+		g = slices.DeleteFunc(slices.Clone(g), func(r []types.Datum) bool { return !r[1].Valid })
+		slices.SortFunc(g, func(a, b []types.Datum) int { return int(a[1].I - b[1].I) })
+		for lo := 0; lo < len(g); {
+			hi := lo + 1
+			for hi < len(g) && g[hi][1].I-g[hi-1][2].I < cfg.Gap {
+				hi++
+			}
+			for _, r := range g[lo:hi] {
+				out = append(out, append(slices.Clone(r), g[lo][1], types.DInt(g[hi-1][2].I+cfg.Gap)))
+			}
+			lo = hi
+		}
+	}
+	return out
+}
+
+// TestSessionIntervals: rows that reach over a part of a pane, one for each partition and pane, come, go and are replaced.
+func TestSessionIntervals(t *testing.T) {
+	for _, gap := range []int64{1, 3, 6} {
+		cfg := SessionConfig{
+			In: mustTypes("int8 timestamp timestamp int4 int8"), TimeCol: 1, Intervals: true, LastCol: 2, Gap: gap, Partition: []int{3},
+			RowKey: []int{3, 0}, Dist: []int{3},
+		}
+		ot := &opTest{in: [][]types.Type{cfg.In}, make: func() (exec.Operator, error) { return NewSession(cfg) }, dist: [][]int{cfg.Dist}}
+		for seed := range int64(40) {
+			r := rand.New(rand.NewSource(seed))
+			type place struct{ partition, pane int64 }
+			live := map[place][]types.Datum{}
+			var epochs [][]testRow
+			for range 10 {
+				var rows []testRow
+				for range r.Intn(12) {
+					at := place{int64(r.Intn(2)), int64(r.Intn(9))}
+					if had := live[at]; had != nil {
+						rows = append(rows, testRow{row: had, diff: -1})
+						delete(live, at)
+						if r.Intn(3) == 0 {
+							continue
+						}
+					}
+					begin := r.Int63n(gap)
+					end := begin + r.Int63n(gap-begin)
+					base := at.pane*gap - 3*gap
+					now := []types.Datum{types.DInt(at.pane), types.DInt(base + begin), types.DInt(base + end), types.DInt(at.partition), types.DInt(r.Int63n(2))}
+					if r.Intn(15) == 0 {
+						now[1], now[2] = types.Null, types.Null
+					}
+					live[at] = now
+					rows = append(rows, testRow{row: now, diff: 1})
+				}
+				if seed%2 == 1 {
+					r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+				}
+				epochs = append(epochs, rows)
+			}
+			ot.check(t, seed, epochs, func(p [][][]types.Datum) [][]types.Datum { return naiveIntervals(cfg, p[0]) }, nil)
+		}
+	}
+}

@@ -173,9 +173,11 @@ type (
 	// Session adds window columns: rows of one Partition are in one window if, in the order of Time, each is less than Gap
 	// behind the one before. The window ends Gap behind its last row.
 	Session struct {
-		In         Node
-		Partition  []ColID
-		Time       ColID
+		In        Node
+		Partition []ColID
+		Time      ColID
+		// Last, if not 0, is where a row ends, which begins at Time: such rows do not overlap and are shorter than Gap.
+		Last       ColID
 		Gap        types.Span
 		Start, End ColID
 		// RowKey: see TopN.

@@ -210,7 +210,11 @@ func (p *printer) line(n Node) string {
 		}
 		return fmt.Sprintf("Hop %s size %s slide %s", p.col(n.Time), SpanText(n.Size), SpanText(n.Slide))
 	case *Session:
-		return fmt.Sprintf("Session %s gap %s partition by (%s)", p.col(n.Time), SpanText(n.Gap), p.cols(n.Partition))
+		time := p.col(n.Time)
+		if n.Last != 0 {
+			time += " to " + p.col(n.Last)
+		}
+		return fmt.Sprintf("Session %s gap %s partition by (%s)", time, SpanText(n.Gap), p.cols(n.Partition))
 	case *ProjectSet:
 		var fs []string
 		for _, f := range n.Funcs {

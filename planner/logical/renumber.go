@@ -159,7 +159,7 @@ func MapCols(m *Meta, n Node, ren func(ColID) ColID) Node {
 	case *Session:
 		c := *n
 		c.Partition, c.RowKey = list(n.Partition), list(n.RowKey)
-		c.Time, c.Start, c.End = ren(n.Time), ren(n.Start), ren(n.End)
+		c.Time, c.Last, c.Start, c.End = ren(n.Time), opt(n.Last), ren(n.Start), ren(n.End)
 		return &c
 	case *ProjectSet:
 		c := *n

@@ -264,10 +264,15 @@ func (b *builder) session(n *logical.Session, need logical.ColSet) built {
 	delete(used, n.Start)
 	delete(used, n.End)
 	used.Add(n.Time)
+	last := n.Time
+	if n.Last != 0 {
+		last = n.Last
+		used.Add(last)
+	}
 	in := b.node(n.In, used)
 	in = b.narrow(in, used, n.In)
 	cols := append(slices.Clone(in.cols), n.Start, n.End)
-	out := &plan.Session{Props: b.props(n, cols), In: in.node, TimeCol: in.pos(n.Time), Gap: n.Gap,
+	out := &plan.Session{Props: b.props(n, cols), In: in.node, TimeCol: in.pos(n.Time), LastCol: in.pos(last), Gap: n.Gap,
 		Partition: in.positions(n.Partition), AppendOnlyIn: in.node.Properties().AppendOnly}
 	if b.stream {
 		out.RowKey = in.positions(n.RowKey)

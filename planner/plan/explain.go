@@ -378,7 +378,11 @@ func (w *explainer) describe(n Node) (string, []string) {
 		if len(n.Partition) > 0 {
 			add("Partition: %s", names(n.Partition, in()))
 		}
-		add("Window: %s gap %s", colName(n.TimeCol, in()), types.Format(types.T(types.Interval), types.DSpan(n.Gap), nil))
+		time := colName(n.TimeCol, in())
+		if n.LastCol != n.TimeCol {
+			time += " to " + colName(n.LastCol, in())
+		}
+		add("Window: %s gap %s", time, types.Format(types.T(types.Interval), types.DSpan(n.Gap), nil))
 		return "Session", d
 	case *HopAgg:
 		head := "Hop Aggregate"

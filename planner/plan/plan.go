@@ -260,11 +260,13 @@ type (
 		InDist []int
 	}
 	// Session assigns each row to its session: rows with equal Partition columns are in one if, in the order of time, each is less
-	// than Gap behind the one before. Output = input ++ window_start, window_end.
+	// than Gap behind the one before. Output = input ++ window_start, window_end. A row reaches from TimeCol to LastCol, which is
+	// TimeCol if rows are moments; otherwise those of a partition do not overlap, and are shorter than Gap.
 	Session struct {
 		Props
 		In        Node
 		TimeCol   int
+		LastCol   int
 		Gap       types.Span
 		Partition []int
 		// RowKey identifies a row; nil: rows are a multiset.

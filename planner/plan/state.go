@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/types"
@@ -167,8 +168,17 @@ func (e *estimator) estimate(n Node, in []StateEstimate) StateEstimate {
 		p := n.Inputs()[0].Properties()
 		g := distinct(in[0].Out, n.Keys, p)
 		s := keep(g, g, n.Properties())
+		var sets [][]int
 		for _, a := range n.Aggs {
-			if a.Distinct || !p.AppendOnly && keepsInputs(a) {
+			switch {
+			case a.Distinct && len(a.Args) > 0 && !distinctIsNoop(a):
+				// One table for all calls over the same arguments, whatever their filters.
+				if slices.ContainsFunc(sets, func(s []int) bool { return slices.Equal(s, a.Args) }) {
+					continue
+				}
+				sets = append(sets, a.Args)
+				fallthrough
+			case !p.AppendOnly && keepsInputs(a):
 				// The values are kept as well.
 				s.Rows += in[0].Out
 				s.Bytes += in[0].Out * (rowOverhead + 16)
@@ -215,6 +225,15 @@ func (e *estimator) estimate(n Node, in []StateEstimate) StateEstimate {
 		return StateEstimate{}
 	}
 	return StateEstimate{Out: in[0].Out}
+}
+
+// distinctIsNoop: these give the same with and without DISTINCT, and keep no values for it.
+func distinctIsNoop(a Agg) bool {
+	switch a.Fn.Name {
+	case "min", "max", "bool_and", "bool_or", "every", "bit_and", "bit_or":
+		return true
+	}
+	return false
 }
 
 // keepsInputs tells whether an aggregate must know all of its input to take a row back.

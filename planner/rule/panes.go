@@ -56,7 +56,7 @@ func (e *Env) panes(a *logical.Agg) logical.Node {
 	first, second := &logical.Agg{In: pane, Keys: []logical.ColID{pane.Start}}, &logical.Agg{Keys: a.Keys}
 	out := e.passAll(a.Keys)
 	for _, g := range a.Aggs {
-		part, whole, x := e.splitAgg(g, hop)
+		part, whole, x := e.splitAgg(g, hop.Start, hop.End)
 		if x == nil {
 			return nil
 		}
@@ -72,9 +72,9 @@ func (e *Env) panes(a *logical.Agg) logical.Node {
 
 // splitAgg gives the aggregate of a pane, that of the panes' results, and the expression for the final
 // result; nil if it cannot be split.
-func (e *Env) splitAgg(g logical.AggCol, hop *logical.Hop) (part, whole logical.AggCol, x scalar.Expr) {
+func (e *Env) splitAgg(g logical.AggCol, start, end logical.ColID) (part, whole logical.AggCol, x scalar.Expr) {
 	if g.Distinct || len(g.OrderBy) > 0 || len(g.Args) > 1 ||
-		slices.Contains(g.Args, hop.Start) || slices.Contains(g.Args, hop.End) || g.Filter == hop.Start || g.Filter == hop.End {
+		slices.Contains(g.Args, start) || slices.Contains(g.Args, end) || g.Filter == start || g.Filter == end {
 		return part, whole, nil
 	}
 	switch {

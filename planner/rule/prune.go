@@ -139,6 +139,9 @@ func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
 		used := with(need, logical.SetOf(n.Time), logical.SetOf(n.Partition...), logical.SetOf(n.RowKey...))
 		delete(used, n.Start)
 		delete(used, n.End)
+		if n.Last != 0 {
+			used.Add(n.Last)
+		}
 		return n.WithInputs([]logical.Node{e.exactly(Prune(e, n.In, used), used)})
 	case *logical.Lookup:
 		used := with(need, logical.ColsOf(n.On...))

@@ -44,6 +44,7 @@ func Logical() []Rule {
 		{"distinct-join", DistinctJoin},
 		{"hop-project", HopProject},
 		{"panes", Panes},
+		{"session-panes", SessionPanes},
 		{"window-end", WindowEnd},
 		{"join-order", JoinOrder},
 		{"push-down", PushDown},

@@ -54,7 +54,7 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 	case *plan.Watermark:
 		return op.NewWatermark(watermark(n, 0, 1))
 	case *plan.Session:
-		return op.NewSession(op.SessionConfig{In: in(0), TimeCol: n.TimeCol, Gap: micros(n.Gap), Partition: n.Partition, RowKey: n.RowKey, Dist: n.InDist})
+		return op.NewSession(op.SessionConfig{In: in(0), TimeCol: n.TimeCol, Intervals: n.LastCol != n.TimeCol, LastCol: n.LastCol, Gap: micros(n.Gap), Partition: n.Partition, RowKey: n.RowKey, Dist: n.InDist})
 	case *plan.HopAgg:
 		return op.NewHopAgg(op.HopAggConfig{
 			In: in(0), TimeCol: n.TimeCol, Size: micros(n.Size), Slide: micros(n.Slide), Offset: micros(n.Offset),
