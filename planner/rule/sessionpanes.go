@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/weirdb/weir/planner/logical"
-	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -83,11 +82,7 @@ func (e *Env) sessionPanes(a *logical.Agg) logical.Node {
 // hasWatermarks says whether a relation below n gives watermarks.
 func hasWatermarks(n logical.Node) bool {
 	if s, ok := n.(*logical.Scan); ok {
-		return relationHasWatermarks(s.Rel)
+		return s.Rel.Watermark != nil || len(s.Rel.Watermarks) > 0
 	}
 	return slices.ContainsFunc(n.Inputs(), hasWatermarks)
-}
-
-func relationHasWatermarks(r *catalog.Relation) bool {
-	return r.Watermark != nil || len(r.Watermarks) > 0
 }

@@ -44,7 +44,9 @@ func TestExplainAnalyze(t *testing.T) {
 	// Aggregates with DISTINCT over one column share what they keep of it, whatever their filters.
 	one := "SELECT g, count(DISTINCT id) AS n FROM t GROUP BY g"
 	four := "SELECT g, count(DISTINCT id) AS n, count(DISTINCT id) FILTER (WHERE id > 300) AS a, count(DISTINCT id) FILTER (WHERE id < 300) AS b, sum(DISTINCT id) AS c FROM t GROUP BY g"
-	rows := func(q string) string { return regexp.MustCompile(`Aggregate  \([^)]*state_rows=(\d+)`).FindStringSubmatch(lines(q))[1] }
+	rows := func(q string) string {
+		return regexp.MustCompile(`Aggregate  \([^)]*state_rows=(\d+)`).FindStringSubmatch(lines(q))[1]
+	}
 	for _, e := range []string{"EXPLAIN (STATE) CREATE MATERIALIZED VIEW w AS ", "EXPLAIN ANALYZE MATERIALIZED VIEW "} {
 		a, b := one, four
 		if !strings.HasSuffix(e, "AS ") {
