@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"math/rand"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,11 +178,16 @@ func changing(q string) string {
 	return strings.ReplaceAll(q, " FOR SYSTEM_TIME AS OF PROCTIME()", "")
 }
 
+// changingNames are the queries for tables whose rows change: q12 asks when rows have come, and wants rows that stay.
+func changingNames() []string {
+	return slices.DeleteFunc(queries.Names(), func(name string) bool { return name == "q12" })
+}
+
 // postgresQuery gives the text of a query for PostgreSQL, "" if its language is not the same. Weir says which of equal rows comes first, PostgreSQL must be
 // told.
 func postgresQuery(name, q string) string {
 	switch name {
-	case "q5", "q7", "q8", "q11", "q12":
+	case "q5", "q7", "q8", "q11":
 		return ""
 	case "q18":
 		return strings.Replace(q, "ORDER BY date_time DESC)", "ORDER BY date_time DESC, n)", 1)
@@ -237,13 +243,13 @@ func TestNexmarkChanges(t *testing.T) {
 		defer closeConn(x.pg)
 	}
 	x.tables("")
-	for i, name := range queries.Names() {
+	for i, name := range changingNames() {
 		if i%2 == 0 {
 			x.exec(x.c, "CREATE MATERIALIZED VIEW "+name+" AS "+changing(nexmarkQuery(t, name)))
 		}
 	}
 	x.fill()
-	for i, name := range queries.Names() {
+	for i, name := range changingNames() {
 		if i%2 == 1 {
 			x.exec(x.c, "CREATE MATERIALIZED VIEW "+name+" AS "+changing(nexmarkQuery(t, name)))
 		}
@@ -265,7 +271,7 @@ func TestNexmarkChanges(t *testing.T) {
 
 func (x *nexmark) check(when string) {
 	x.t.Helper()
-	for _, name := range queries.Names() {
+	for _, name := range changingNames() {
 		q := nexmarkQuery(x.t, name)
 		n := x.same(when, name, x.c, changing(q), x.c, "SELECT * FROM "+name)
 		if n == 0 {
