@@ -20,8 +20,12 @@ type Config struct {
 	// CheckpointInterval is the time between checkpoints while there is input.
 	CheckpointInterval time.Duration
 	// MaxInFlight bounds the barriers that are injected and not completed. A demand beyond it waits
-	// for the oldest to complete. At least 1; 0 means 8.
+	// for the oldest to complete, if there is no Pace. At least 1; 0 means 8.
 	MaxInFlight int
+	// Pace is for graphs of which a part may take very long for an epoch and the rest shall go on: with it barriers beyond MaxInFlight
+	// do not wait for the oldest, but follow each other at distances that grow with each of them, by Pace. So
+	// their number grows with the root of the time.
+	Pace time.Duration
 	// MaxCheckpoints bounds those of them that are checkpoints. At least 1; 0 means 2.
 	MaxCheckpoints int
 	// CheckpointTimeout is how long a checkpoint may take until it is complete; then it is aborted, and
@@ -426,7 +430,10 @@ func (c *Core) advance(now time.Time) {
 			}
 		}
 	}
-	for c.wantBarrier(now) && len(c.flight) < c.cfg.MaxInFlight {
+	for c.wantBarrier(now) {
+		if at, ok := c.mayInject(); !ok || now.Before(at) {
+			break
+		}
 		c.inject(now)
 	}
 	if c.failed && !now.Before(c.retryAt) {
@@ -485,6 +492,15 @@ func (c *Core) wantBarrier(now time.Time) bool {
 		return true
 	}
 	return c.unsaved && !c.dirty && c.checkpointDue(now)
+}
+
+// mayInject tells when the next barrier may be injected as far as those in flight are concerned; false: not before one completes.
+func (c *Core) mayInject() (time.Time, bool) {
+	over := len(c.flight) - c.cfg.MaxInFlight + 1
+	if over <= 0 {
+		return time.Time{}, true
+	}
+	return c.lastBarrier.Add(time.Duration(over) * c.cfg.Pace), c.cfg.Pace > 0
 }
 
 // mayCheckpoint: a checkpoint may be begun.
@@ -589,6 +605,9 @@ func (c *Core) nextTime(now time.Time) time.Time {
 	}
 	if c.unsaved && c.holds == 0 {
 		earlier(c.lastCheckpoint.Add(c.cfg.CheckpointInterval))
+	}
+	if at, ok := c.mayInject(); ok && c.wantBarrier(now) {
+		earlier(at)
 	}
 	if c.failed {
 		earlier(c.retryAt)

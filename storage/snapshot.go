@@ -32,6 +32,20 @@ func (s *Store) Snapshot(epoch Epoch) (*Snapshot, error) {
 	return s.pin(epoch), nil
 }
 
+// SnapshotAt pins epoch, which may be later than the completed one: the caller sees to it that the tables that he reads have
+// been sealed at it, and reads no other. The error is ErrEpochGone if the completed epoch is later and this one not pinned.
+func (s *Store) SnapshotAt(epoch Epoch) (*Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if epoch < s.completed && s.pins[epoch] == 0 {
+		return nil, fmt.Errorf("snapshot at epoch %d, newest complete epoch is %d: %w", epoch, s.completed, ErrEpochGone)
+	}
+	return s.pin(epoch), nil
+}
+
 // Latest pins the newest completed epoch.
 func (s *Store) Latest() (*Snapshot, error) {
 	s.mu.Lock()

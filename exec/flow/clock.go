@@ -251,6 +251,11 @@ func (r *Runtime) EpochTime(e storage.Epoch) int64 {
 // WaitFresh demands and awaits an epoch in which every write is that was acknowledged before the call, and what the
 // passing of time changes in jobs up to the call.
 func (r *Runtime) WaitFresh(ctx context.Context) error {
+	return r.freshen(func(e storage.Epoch) error { return r.Wait(ctx, e) })
+}
+
+// freshen is WaitFresh with another way of waiting for an epoch.
+func (r *Runtime) freshen(wait func(storage.Epoch) error) error {
 	now := r.time.src.Now()
 	for {
 		late := r.time.next.Load() <= now
@@ -260,7 +265,7 @@ func (r *Runtime) WaitFresh(ctx context.Context) error {
 			e = r.open
 		}
 		r.inject.Unlock()
-		if err := r.Wait(ctx, e); err != nil {
+		if err := wait(e); err != nil {
 			return err
 		}
 		// Rows that were on their way when the call began may be due already.

@@ -40,10 +40,12 @@ func (r *Runtime) Deploy(ctx context.Context, save Save, jobs ...*Job) (storage.
 
 func (r *Runtime) withdraw(ids []JobID) {
 	for _, id := range ids {
-		if d := r.job(id); d != nil {
-			d.cancel()
-		}
+		d := r.job(id)
 		r.setJob(id, nil)
+		if d != nil {
+			d.cancel()
+			d.gone(&r.frontiers)
+		}
 	}
 }
 
@@ -372,22 +374,32 @@ func (r *Runtime) connect(a *actor, producers [][]*actor, m *Mutation, d *deploy
 func (r *Runtime) newGate(a *actor, ports []int, from []channel.Position) *gate {
 	cfg := gateConfig{ports: ports, from: from, alignment: r.cfg.Alignment, memory: r.cfg.EarlyMemory, dropped: r.cfg.History.dropped}
 	if len(ports) > 1 && r.cfg.Alignment == Buffered {
-		cfg.spill = &spill{
-			limit: r.cfg.SpillLimit,
-			open: func() (*storage.TempFile, error) {
-				return r.cfg.Store.TempFile(fmt.Sprintf("actor-%d.spill", a.id))
-			},
-			report: func(err error) {
-				if err != nil {
-					r.cfg.Logger.Warn("early arrivals cannot be spilled, their producers wait", "event", "spill_failed",
-						"job", a.job.job.Name, "actor", a.id, "error", err)
-				} else {
-					r.cfg.Logger.Info("early arrivals can be spilled again", "event", "spill_works", "job", a.job.job.Name, "actor", a.id)
-				}
-			},
-		}
+		cfg.spill = r.earlySpill(a, "spill")
 	}
 	return newGate(a.in, cfg)
+}
+
+// earlySpill makes a file for what an actor cannot work off yet.
+func (r *Runtime) earlySpill(a *actor, what string) *spill {
+	return &spill{
+		limit: r.cfg.SpillLimit,
+		open: func() (*storage.TempFile, error) {
+			return r.cfg.Store.TempFile(fmt.Sprintf("actor-%d.%s", a.id, what))
+		},
+		report: func(err error) {
+			if err != nil {
+				r.cfg.Logger.Warn("early arrivals cannot be spilled, their producers wait", "event", "spill_failed",
+					"job", a.job.job.Name, "actor", a.id, "error", err)
+			} else {
+				r.cfg.Logger.Info("early arrivals can be spilled again", "event", "spill_works", "job", a.job.job.Name, "actor", a.id)
+			}
+		},
+	}
+}
+
+// newIntake makes the intake of an actor in a loop.
+func (r *Runtime) newIntake(a *actor) *intake {
+	return &intake{in: a.in, limit: r.cfg.EarlyMemory, spill: r.earlySpill(a, "intake")}
 }
 
 // edgeFor finds or makes the edge of a producer to an input of a's fragment.

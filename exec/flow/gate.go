@@ -134,7 +134,7 @@ func (g *gate) process(m message, charged bool, to events) error {
 	rows := m.rows()
 	err := to.chunk(g.port[m.slot], m.chunk)
 	m.chunk.release()
-	if charged {
+	if charged && !m.free {
 		g.in.release(m.slot, rows)
 	}
 	return err
@@ -144,7 +144,7 @@ func (g *gate) process(m message, charged bool, to events) error {
 func (g *gate) other(m message, rows int, v channel.Verdict, to events) error {
 	switch v {
 	case channel.Held:
-		if m.chunk != nil {
+		if m.chunk != nil && !m.free {
 			g.in.release(m.slot, rows)
 		}
 	case channel.HeldBack:
@@ -167,7 +167,9 @@ func (g *gate) other(m message, rows int, v channel.Verdict, to events) error {
 		}
 		if m.chunk != nil {
 			m.chunk.release()
-			g.in.release(m.slot, rows)
+			if !m.free {
+				g.in.release(m.slot, rows)
+			}
 		}
 	}
 	return nil

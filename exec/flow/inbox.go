@@ -23,6 +23,8 @@ type message struct {
 	// neither slot nor head.
 	saved storage.Epoch
 	loop  *loopMark // only inside of loops
+	// free: the chunk was put aside, and its producer does not wait for it to be worked off.
+	free bool
 }
 
 // kind tells barriers, which separate versions, from what is between them.

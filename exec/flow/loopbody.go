@@ -21,17 +21,19 @@ type loopBody struct {
 	passed *exec.Barrier
 	// enders are the operators that keep rows back, those nearer to the leaves first.
 	enders []RoundEnder
-	rest   []message
+	// intake is what comes from outside.
+	intake *intake
 }
 
 func (a *actor) runLoopBody() error {
-	b := &loopBody{a: a, align: loop.NewAlign[message](len(a.loop.ports))}
+	b := &loopBody{a: a, align: loop.NewAlign[message](len(a.loop.ports)), intake: a.rt.newIntake(a)}
+	defer b.intake.close()
 	var out exec.Output = a.disp
 	if a.loop.heads != nil {
 		b.out = newLoopTail(a)
 		out = b.out
 	}
-	if err := a.open(out); err != nil {
+	if err := a.open(drained{out, b.aside}); err != nil {
 		return err
 	}
 	for i := range a.chain.ops {
@@ -46,6 +48,9 @@ func (a *actor) runLoopBody() error {
 			return err
 		}
 		for _, m := range ms {
+			if err := b.aside(); err != nil {
+				return err
+			}
 			if err := b.inside(m); err != nil {
 				return err
 			}
@@ -60,9 +65,8 @@ func (a *actor) runLoopBody() error {
 		if !idle {
 			continue
 		}
-		if !b.open {
-			<-a.loop.in.wake
-			continue
+		if err := b.aside(); err != nil {
+			return err
 		}
 		select {
 		case <-a.loop.in.wake:
@@ -70,6 +74,14 @@ func (a *actor) runLoopBody() error {
 		}
 	}
 	return nil
+}
+
+// aside puts aside what has come from outside, unless it is taken anyway.
+func (b *loopBody) aside() error {
+	if b.open {
+		return nil
+	}
+	return b.intake.aside()
 }
 
 // outside takes one message from outside, if it may; idle: there is none.
@@ -81,16 +93,10 @@ func (b *loopBody) outside() (idle bool, err error) {
 	if err := a.gate.resume(b); err != nil || !b.open {
 		return false, err
 	}
-	if len(b.rest) == 0 {
-		if b.rest, err = a.in.take(); err != nil {
-			return false, err
-		}
-		if len(b.rest) == 0 {
-			return true, nil
-		}
+	m, ok, err := b.intake.next()
+	if err != nil || !ok {
+		return !ok, err
 	}
-	m := b.rest[0]
-	b.rest = b.rest[1:]
 	return false, a.gate.deliver(m, b)
 }
 

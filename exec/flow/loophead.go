@@ -7,7 +7,6 @@ import (
 
 	"github.com/weirdb/weir/checkpoint/loop"
 	"github.com/weirdb/weir/exec"
-	"github.com/weirdb/weir/exec/vec"
 )
 
 // loopHead is a head at work: it does what loop.Head decides.
@@ -17,12 +16,14 @@ type loopHead struct {
 	m  *loop.Head
 	// barr is the barrier whose epoch is on its way round or iterated.
 	barr exec.Barrier
-	// rest are messages that were taken from the inbox and not looked at.
-	rest []message
+	// intake is what comes from outside.
+	intake *intake
 }
 
 func (a *actor) runLoopHead() error {
-	if err := a.open(a.loop.disp); err != nil {
+	h := &loopHead{a: a, intake: a.rt.newIntake(a)}
+	defer h.intake.close()
+	if err := a.open(drained{a.loop.disp, h.aside}); err != nil {
 		return err
 	}
 	op, ok := a.chain.ops[0].(LoopOperator)
@@ -43,7 +44,7 @@ func (a *actor) runLoopHead() error {
 	if err != nil {
 		return err
 	}
-	h := &loopHead{a: a, op: op, m: m}
+	h.op, h.m = op, m
 	a.gate.paused = func() bool { return !m.Admits() }
 	log, err := op.Log()
 	if err != nil {
@@ -63,6 +64,9 @@ func (h *loopHead) run() error {
 		if err != nil {
 			return err
 		}
+		if err := h.aside(); err != nil {
+			return err
+		}
 		if ok {
 			if err := h.step(m); err != nil {
 				return err
@@ -70,7 +74,10 @@ func (h *loopHead) run() error {
 			continue
 		}
 		if !h.m.Admits() {
-			<-a.loop.back.wake
+			select {
+			case <-a.in.wake:
+			case <-a.loop.back.wake:
+			}
 			continue
 		}
 		if err := a.gate.resume(h); err != nil {
@@ -79,25 +86,30 @@ func (h *loopHead) run() error {
 		if a.last || !h.m.Admits() {
 			continue
 		}
-		if len(h.rest) == 0 {
-			if h.rest, err = a.in.take(); err != nil {
-				return err
-			}
-			if h.rest == nil {
-				select {
-				case <-a.in.wake:
-				case <-a.loop.back.wake:
-				}
-				continue
-			}
+		next, ok, err := h.intake.next()
+		if err != nil {
+			return err
 		}
-		next := h.rest[0]
-		h.rest = h.rest[1:]
+		if !ok {
+			select {
+			case <-a.in.wake:
+			case <-a.loop.back.wake:
+			}
+			continue
+		}
 		if err := a.gate.deliver(next, h); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// aside puts aside what has come from outside, unless it is taken anyway.
+func (h *loopHead) aside() error {
+	if h.m == nil || h.m.Admits() {
+		return nil
+	}
+	return h.intake.aside()
 }
 
 // chunk takes new input.
@@ -184,7 +196,7 @@ func (h *loopHead) act(act loop.Action) error {
 			}
 			return a.loop.disp.loopMark(loopMark{})
 		}
-		if err := h.op.Settle(func(c *vec.Chunk) error { return a.disp.Chunk(c) }); err != nil {
+		if err := h.op.Settle(drained{a.disp, h.aside}.Chunk); err != nil {
 			return err
 		}
 		return errors.Join(a.loop.disp.loopMark(loopMark{}), a.disp.Barrier(h.barr))

@@ -113,6 +113,8 @@ func (r *Runtime) writeInOrder(ws []TableWrite) error {
 // openNext opens the epoch after e. Runtime.inject is held.
 func (r *Runtime) openNext(e storage.Epoch) {
 	r.open = e + 1
+	r.frontiers.injected.Store(uint64(e))
+	r.frontiers.passed(nil, e)
 	r.order.came = false
 	close(r.opened)
 	r.opened = make(chan struct{})

@@ -18,9 +18,9 @@ import (
 //  2. The inbox of a table has no bound of its own, since it is filled by the log's goroutine, which must
 //     not wait. So writers wait, before they submit to the log, while too many rows are in it.
 //
-//  3. Writers also wait while the oldest epoch that is not complete is older than maxLag. What has been
+//  3. Writers also wait while a job that their tables feed has not passed an epoch that is older than maxLag. What has been
 //     acknowledged and is in no checkpoint has to be done again after a crash, so this bounds the time of a
-//     recovery, as it bounds how long a read may have to wait.
+//     recovery, as it bounds how long a read may have to wait. Who writes to tables that what is late does not depend on goes on.
 //
 // Nobody waits for ever: a checkpoint that was demanded when the wait began ends it, whatever the counters
 // say, so that one that is wrong costs speed and nothing else. A checkpoint that cannot be written, because
@@ -100,7 +100,7 @@ func (r *Runtime) Admit(ctx context.Context, jobs []JobID) error {
 	}
 	waited := false
 	for {
-		ok := r.room() && !r.lags()
+		ok := r.room() && !r.lags(jobs)
 		for _, j := range jobs {
 			ok = ok && !r.backlogged(j)
 		}
@@ -124,11 +124,64 @@ func (r *Runtime) Admit(ctx context.Context, jobs []JobID) error {
 	}
 }
 
-// lags tells whether an epoch has been on its way for too long.
-func (r *Runtime) lags() bool {
+// lags tells whether an epoch has been on its way for too long to what some tables feed.
+func (r *Runtime) lags(tables []JobID) bool {
+	var late storage.Epoch
 	r.inject.Lock()
-	defer r.inject.Unlock()
-	return len(r.onWay) > 0 && r.cfg.Clock.Now().Sub(r.onWay[0].at) > maxLag
+	if len(r.onWay) > 0 {
+		now := r.cfg.Clock.Now()
+		for _, i := range r.onWay {
+			if now.Sub(i.at) <= maxLag {
+				break
+			}
+			late = i.epoch
+		}
+	}
+	r.inject.Unlock()
+	if late == 0 {
+		return false
+	}
+	r.jobsMu.RLock()
+	defer r.jobsMu.RUnlock()
+	for id := range r.above(tables) {
+		for _, as := range r.jobs[id].actors {
+			for _, a := range as {
+				if from := a.from.Load(); from != 0 && from <= uint64(late) && a.passed.Load() < uint64(late) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// above gives jobs that are deployed and all that they feed, with jobsMu held.
+func (r *Runtime) above(ids []JobID) map[JobID]bool {
+	set := map[JobID]bool{}
+	for _, id := range ids {
+		set[id] = r.jobs[id] != nil
+	}
+	for grown := true; grown; {
+		grown = false
+		for id, d := range r.jobs {
+			if set[id] || d.dead.Load() {
+				continue
+			}
+			for _, f := range d.job.Fragments {
+				for _, in := range f.Inputs {
+					if set[in.Job] && in.Job != id {
+						set[id], grown = true, true
+					}
+				}
+			}
+		}
+	}
+	for id, in := range set {
+		if !in {
+			delete(set, id)
+		}
+	}
+	return set
 }
 
 // arrived notes that all epochs up to e are complete.

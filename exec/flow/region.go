@@ -38,8 +38,9 @@ type Region struct {
 	// gone is closed when the coordinator has taken the actors out, held when the durable epoch stands
 	// still, stopped when all actors have ended.
 	gone, held, stopped chan struct{}
-	// completed is valid once gone is closed.
-	completed storage.Epoch
+	// completed and shown are valid once gone is closed: the newest epoch that was complete with the region, and the newest
+	// at which somebody has read.
+	completed, shown storage.Epoch
 	// replaced is guarded by rt.graph, released by rt.regionsMu.
 	replaced, released bool
 }
@@ -104,7 +105,8 @@ func (g *Region) Release() {
 	}
 }
 
-// Read tells how many rows of each split a source job of the region had delivered by Completed.
+// Read tells how many rows of each split a source job of the region had delivered by Completed, or by a later epoch at which
+// somebody has read.
 func (g *Region) Read(id JobID) []int64 {
 	for _, d := range g.jobs {
 		if d.id() != id || d.sources == nil {
@@ -112,7 +114,7 @@ func (g *Region) Read(id JobID) []int64 {
 		}
 		rows := make([]int64, d.job.Fragments[0].Source.Source.Splits())
 		for split := range rows {
-			at, _ := d.sources.at(split, g.completed)
+			at, _ := d.sources.at(split, max(g.completed, g.shown))
 			rows[split] = at.Rows
 		}
 		return rows
@@ -219,6 +221,7 @@ func (r *Runtime) stopRegion(g *Region) {
 	r.inject.Unlock()
 	for _, d := range g.jobs {
 		d.cancel()
+		d.gone(&r.frontiers)
 	}
 	r.wg.Go(func() {
 		for _, d := range g.jobs {
@@ -250,12 +253,12 @@ func (r *Runtime) gone(actors []checkpoint.ActorID, completed, saved checkpoint.
 	if g == nil {
 		return
 	}
-	g.completed = storage.Epoch(completed)
+	g.completed, g.shown = storage.Epoch(completed), storage.Epoch(r.frontiers.shown.Load())
 	r.missing(g)
 	for _, d := range g.jobs {
 		if d.sources != nil {
 			// Its reader will be back at the checkpoint; how far it was counts for epochs that are complete.
-			d.sources.trim(g.completed)
+			d.sources.trim(max(g.completed, g.shown))
 		}
 	}
 	r.inject.Lock()
@@ -277,6 +280,10 @@ type gap struct {
 	from, to storage.Epoch
 	// region is whose failure it is: nil for jobs that are Absent, or whose region was given up.
 	region *Region
+}
+
+func (p gap) has(e storage.Epoch) bool {
+	return (e > p.from || p.from == 0) && (p.to == 0 || e < p.to)
 }
 
 // missing notes that the jobs of a region have no versions of the epochs from now on.
@@ -304,7 +311,7 @@ func (r *Runtime) Readable(id JobID, e storage.Epoch) bool {
 	r.regionsMu.Lock()
 	defer r.regionsMu.Unlock()
 	for _, p := range r.gaps[id] {
-		if (e > p.from || p.from == 0) && (p.to == 0 || e < p.to) {
+		if p.has(e) {
 			return false
 		}
 	}

@@ -224,8 +224,9 @@ type Runtime struct {
 	// onWay are the epochs that are injected and not complete, oldest first.
 	onWay []injection
 
-	pressure pressure
-	time     timekeeper
+	pressure  pressure
+	time      timekeeper
+	frontiers frontiers
 
 	order order
 	// opened is closed, and replaced, when the next epoch is opened; guarded by inject.
@@ -317,6 +318,7 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 		opened: make(chan struct{}), open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos, regions: map[ActorID]*Region{},
 		gaps: map[JobID][]gap{}, leaving: map[*deployed]bool{}, producers: map[producerKey]channel.ProducerID{},
 	}
+	r.frontiers.injected.Store(uint64(cfg.Store.Checkpoint().Epoch))
 	r.pressure.memory, r.pressure.store = cfg.Memory, cfg.Store
 	r.worker = newWorker(r)
 	r.ctx, r.cancel = context.WithCancel(ctx)
@@ -412,6 +414,7 @@ func failureOf(a *actor, err error) Failure {
 // because the actor gave up before halt has closed it, must not wait for ever.
 func (r *Runtime) ended(a *actor) {
 	a.closeInputs()
+	defer r.frontiers.gone(a)
 	if a.last {
 		r.worker.ended(a.id)
 	}

@@ -146,10 +146,18 @@ func (r *Runtime) Reported() checkpoint.WorkerReport {
 // doing then. Another one takes over; actors, readers and writers go on. It is for tests.
 func (r *Runtime) KillCoordinator(after int) { r.driver().Kill(after) }
 
+// barrierPace lets barriers go on while some job takes long: after a minute some 350 are in flight, and the next read that needs one waits
+// 350 ms for it.
+const barrierPace = time.Millisecond
+
 // coordinatorConfig is that of the runtime's coordinators.
 func (r *Runtime) coordinatorConfig() checkpoint.CoordinatorConfig {
+	epochs := r.cfg.Checkpoint
+	if epochs.Pace == 0 {
+		epochs.Pace = barrierPace
+	}
 	return checkpoint.CoordinatorConfig{
-		Config: r.cfg.Checkpoint, Workers: []checkpoint.WorkerID{localWorker},
+		Config: epochs, Workers: []checkpoint.WorkerID{localWorker},
 		// The list has what can be restored within this process; what storage retains besides is taken when it is opened.
 		Keep: 1, StuckAfter: r.cfg.StuckAfter,
 		// Who is told of a failing actor is the runtime, which decides what follows.
@@ -294,6 +302,7 @@ func (a *actor) report(b exec.Barrier) {
 		a.rt.cfg.History.passed(b.Epoch, a.name())
 	}
 	a.passed.Store(uint64(b.Epoch))
+	a.rt.frontiers.passed(a, b.Epoch)
 	a.rt.worker.passed(m)
 }
 

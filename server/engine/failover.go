@@ -281,7 +281,7 @@ func (i *Incarnation) caughtUp(r *restart, e storage.Epoch, prog *progress) {
 	prog.mu.Lock()
 	e = max(e, prog.epoch)
 	prog.mu.Unlock()
-	if i.RT.Wait(r.ctx, e) != nil {
+	if i.RT.Reach(r.ctx, e, jobsOf(r.jobs)...) != nil {
 		return
 	}
 	// What is left is reading sources on, which checkpoints do not need to wait for.
@@ -290,11 +290,11 @@ func (i *Incarnation) caughtUp(r *restart, e storage.Epoch, prog *progress) {
 	}
 	for id, goals := range r.goals {
 		var ok bool
-		if e, ok = i.awaitSource(r.ctx, id, goals, e); !ok {
+		if e, ok = i.awaitSource(r.ctx, id, goals, e, jobsOf(r.jobs)); !ok {
 			return
 		}
 	}
-	if i.RT.Wait(r.ctx, e) != nil {
+	if i.RT.Reach(r.ctx, e, jobsOf(r.jobs)...) != nil {
 		return
 	}
 	for _, g := range r.flows {
@@ -320,12 +320,12 @@ func (i *Incarnation) caughtUp(r *restart, e storage.Epoch, prog *progress) {
 const sourcePoll = 2 * time.Millisecond
 
 // awaitSource waits until a source that began again at the last checkpoint has read what it had read before, so that
-// nobody sees less than he has seen, or until it cannot; it gives an epoch in which that is so.
-func (i *Incarnation) awaitSource(ctx context.Context, id catalog.ID, goals []int64, from storage.Epoch) (storage.Epoch, bool) {
+// nobody sees less than he has seen, or until it cannot; it gives an epoch in which that is so. jobs are those of its region.
+func (i *Incarnation) awaitSource(ctx context.Context, id catalog.ID, goals []int64, from storage.Epoch, jobs []flow.JobID) (storage.Epoch, bool) {
 	t := time.NewTicker(sourcePoll)
 	defer t.Stop()
 	for {
-		e := max(from, storage.Epoch(i.RT.Marks().Completed))
+		e := max(from, i.RT.Passed(jobs...))
 		ps, ok := i.RT.SourcePositions(flow.JobID(id), e)
 		there := ok
 		for split, goal := range goals {

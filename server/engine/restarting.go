@@ -99,19 +99,22 @@ func (i *Incarnation) await(ctx context.Context, moved <-chan struct{}) error {
 	}
 }
 
-// SnapshotOf is Snapshot for a read of some relations: it waits while one of them is being restarted after a failure,
-// since it has no rows then, and must not show older ones than before.
+// SnapshotOf pins an epoch for a read of some relations. A fresh one contains every write acknowledged before the call; it
+// waits for that for as long as these relations need, and no other. It also
+// waits while one of them is being restarted after a failure, since it has no rows then, and must not show older ones than before.
 func (i *Incarnation) SnapshotOf(ctx context.Context, fresh bool, rels []*catalog.Relation) (*storage.Snapshot, error) {
 	for {
 		moved := i.movedChan()
-		sn, err := i.Snapshot(ctx, fresh)
-		if err != nil {
-			return nil, err
-		}
-		if i.readableAt(sn.Epoch(), rels) {
+		sn, err := i.snapshotOf(ctx, fresh, rels)
+		switch {
+		case errors.Is(err, flow.ErrRestarting):
+		case err != nil:
+			return nil, i.explain(err)
+		case i.readableAt(sn.Epoch(), rels):
 			return sn, nil
+		default:
+			sn.Release()
 		}
-		sn.Release()
 		if err := i.runs(rels); err != nil {
 			return nil, err
 		}
@@ -119,6 +122,41 @@ func (i *Incarnation) SnapshotOf(ctx context.Context, fresh bool, rels []*catalo
 			return nil, err
 		}
 	}
+}
+
+// AwaitFresh waits until every write acknowledged before the call is in relations.
+func (i *Incarnation) AwaitFresh(ctx context.Context, rels []*catalog.Relation) error {
+	sn, err := i.SnapshotOf(ctx, true, rels)
+	if err == nil {
+		sn.Release()
+	}
+	return err
+}
+
+// snapshotOf pins an epoch that all of the relations have come to.
+func (i *Incarnation) snapshotOf(ctx context.Context, fresh bool, rels []*catalog.Relation) (*storage.Snapshot, error) {
+	jobs := jobsOfRelations(rels)
+	for {
+		e, err := i.RT.ReadEpoch(ctx, fresh, jobs)
+		if err != nil {
+			return nil, err
+		}
+		sn, err := i.Store.SnapshotAt(e)
+		if !errors.Is(err, storage.ErrEpochGone) {
+			return sn, err
+		}
+		// It was complete everywhere, and another one after it. What is fresh stays so.
+	}
+}
+
+func jobsOfRelations(rels []*catalog.Relation) []flow.JobID {
+	jobs := make([]flow.JobID, 0, len(rels))
+	for _, rel := range rels {
+		if rel.Kind != catalog.System {
+			jobs = append(jobs, flow.JobID(rel.ID))
+		}
+	}
+	return jobs
 }
 
 func (i *Incarnation) runs(rels []*catalog.Relation) error {
@@ -141,10 +179,18 @@ func (i *Incarnation) readableAt(e storage.Epoch, rels []*catalog.Relation) bool
 	return true
 }
 
-// CheckReadable refuses a read of relations in a snapshot that was made before: one of them may have been in the middle
-// of a restart at its epoch, or was filled again since.
-func (i *Incarnation) CheckReadable(sn *storage.Snapshot, rels []*catalog.Relation) error {
-	if i.readableAt(sn.Epoch(), rels) {
+// CheckReadable waits until relations have come to the epoch of a snapshot that was made before for others. It refuses a read of a
+// relation that was in the middle of a restart at that epoch, or was filled again since.
+func (i *Incarnation) CheckReadable(ctx context.Context, sn *storage.Snapshot, rels []*catalog.Relation) error {
+	if sn.Epoch() > i.Store.Completed() {
+		err := i.RT.Reach(ctx, sn.Epoch(), jobsOfRelations(rels)...)
+		if err != nil && !errors.Is(err, flow.ErrRestarting) {
+			return i.explain(err)
+		}
+		if err == nil && i.readableAt(sn.Epoch(), rels) {
+			return nil
+		}
+	} else if i.readableAt(sn.Epoch(), rels) {
 		return nil
 	}
 	return sqlerr.Newf(sqlerr.SerializationFailure, "a relation was being restarted after a failure at the time of the snapshot, or was replaced since").

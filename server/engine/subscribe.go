@@ -71,9 +71,10 @@ type Subscription struct {
 	version *storage.Version
 	batches []Batch
 	bytes   int64
-	passed  storage.Epoch
-	err     error
-	closed  bool
+	// passed is the newest epoch that has come, given the newest that was given to the subscriber.
+	passed, given storage.Epoch
+	err           error
+	closed        bool
 
 	end func() // of the creation
 }
@@ -167,7 +168,7 @@ func (s *Subscription) open(ctx context.Context, c *creation) error {
 	if err != nil {
 		return s.explain(err)
 	}
-	if err := i.RT.Wait(ctx, e); err != nil {
+	if err := i.RT.Reach(ctx, e, flow.JobID(s.id)); err != nil {
 		return s.explain(err)
 	}
 	return s.Err()
@@ -213,7 +214,7 @@ func (s *Subscription) begin(e storage.Epoch) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.start, s.passed = e, e
+	s.start, s.passed, s.given = e, e, e
 	if s.closed || !s.cfg.Snapshot {
 		v.Release()
 		return nil
@@ -300,6 +301,9 @@ func (s *Subscription) TakeSnapshot() *storage.Version {
 	defer s.mu.Unlock()
 	v := s.version
 	s.version = nil
+	if v != nil {
+		s.i.RT.Show(flow.JobID(s.id), s.start)
+	}
 	return v
 }
 
@@ -310,21 +314,25 @@ func (s *Subscription) Err() error {
 	return s.err
 }
 
-// Take gives the oldest epoch that is complete, has changes, and was not given before; false if there is none at present.
-// passed is an epoch up to which all changes have been given with it.
+// Take gives the oldest epoch that has changes and was not given before; false if there is none at present.
+// passed is an epoch up to which all changes have been given with it. It is one that the relation has passed, whether or not others have.
 func (s *Subscription) Take() (b Batch, ok bool, passed storage.Epoch, err error) {
-	completed := storage.Epoch(s.i.RT.Marks().Completed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
 		return Batch{}, false, 0, s.err
 	}
-	if len(s.batches) == 0 || s.batches[0].Epoch > completed {
-		passed = min(completed, s.passed)
-		if len(s.batches) > 0 {
-			passed = min(passed, s.batches[0].Epoch-1)
-		}
-		return Batch{}, false, passed, nil
+	next := s.passed
+	if len(s.batches) > 0 {
+		next = s.batches[0].Epoch
+	}
+	if !s.i.RT.Show(flow.JobID(s.id), next) {
+		// It has failed, and is about to be told so.
+		return Batch{}, false, s.given, nil
+	}
+	s.given = next
+	if len(s.batches) == 0 {
+		return Batch{}, false, next, nil
 	}
 	b = s.batches[0]
 	s.batches[0] = Batch{}
@@ -337,21 +345,15 @@ func (s *Subscription) Take() (b Batch, ok bool, passed storage.Epoch, err error
 func (s *Subscription) Await(ctx context.Context) error {
 	for {
 		s.mu.Lock()
-		err, next, passed := s.err, storage.Epoch(0), s.passed
-		if len(s.batches) > 0 {
-			next = s.batches[0].Epoch
-		}
+		err, some := s.err, len(s.batches) > 0
 		s.mu.Unlock()
-		if err != nil {
+		if err != nil || some {
 			return err
-		}
-		if next != 0 {
-			return s.i.Explain(s.i.RT.Wait(ctx, next))
 		}
 		select {
 		case <-s.wake:
 			if s.cfg.Progress {
-				return s.i.Explain(s.i.RT.Wait(ctx, passed))
+				return nil
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -364,7 +366,11 @@ func (s *Subscription) CatchUp(ctx context.Context) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	return s.i.Explain(s.i.RT.WaitFresh(ctx))
+	_, err := s.i.RT.ReadEpoch(ctx, true, []flow.JobID{flow.JobID(s.id)})
+	if err != nil {
+		return s.explain(err)
+	}
+	return nil
 }
 
 // explain makes an error of the dataflow one for users.

@@ -361,7 +361,7 @@ func (t *tx) end() {
 // snapshot gives the snapshot for a statement that reads rels, and what gives it back.
 func (s *session) snapshot(ctx context.Context, t *tx, rels []*catalog.Relation) (*storage.Snapshot, func(), error) {
 	if t.snap != nil {
-		return t.snap, func() {}, t.inc.CheckReadable(t.snap, rels)
+		return t.snap, func() {}, t.inc.CheckReadable(ctx, t.snap, rels)
 	}
 	snap, err := t.inc.SnapshotOf(ctx, s.vars.get("read_freshness") == "strict", rels)
 	if err != nil {

@@ -171,8 +171,12 @@ func (s *session) openFeed(ctx context.Context, t *tx, text string, st *ast.Subs
 		return nil, err
 	}
 	if s.vars.get("read_freshness") == "strict" {
-		if err := t.inc.RT.WaitFresh(ctx); err != nil {
-			return nil, t.inc.Explain(err)
+		rels := []*catalog.Relation{cfg.Rel}
+		if cfg.Plan != nil {
+			rels = cfg.Plan.Relations
+		}
+		if err := t.inc.AwaitFresh(ctx, rels); err != nil {
+			return nil, err
 		}
 	}
 	if f.sub, err = t.inc.Subscribe(ctx, cfg); err != nil {

@@ -474,8 +474,9 @@ func (s *session) simple(ctx context.Context, t *tx, st *ast.Simple) (pgwire.Res
 	case "refresh":
 		tag = "REFRESH MATERIALIZED VIEW"
 		d := &definer{s: s, t: t, cat: t.inc.Catalog()}
-		if _, err = d.find(ast.KindMatView, *st.Name, false); err == nil {
-			err = t.inc.RT.WaitFresh(ctx)
+		var rel *catalog.Relation
+		if rel, err = d.find(ast.KindMatView, *st.Name, false); err == nil {
+			err = t.inc.AwaitFresh(ctx, []*catalog.Relation{rel})
 		}
 	default:
 		return pgwire.Result{}, sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "%s is not supported yet", tag)
