@@ -1,6 +1,9 @@
 package loop
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+)
 
 // Config describes a loop to one of its heads.
 type Config struct {
@@ -11,7 +14,8 @@ type Config struct {
 	Phases int
 	// MaxRounds bounds the rounds of an iteration; 0: no bound.
 	MaxRounds int
-	// Budget is how many bytes of the log stay in memory; the rest is spilled, if there is a Spill.
+	// Budget is how many bytes of the log stay in memory; the rest is spilled, if there is a Spill. No more of it is applied at a
+	// time. 0: the log is spilled, and applied at once.
 	Budget int
 	Spill  Spill
 }
@@ -54,8 +58,10 @@ type slice struct {
 type iteration struct {
 	id     ID
 	replay bool
-	phase  int
-	round  int
+	// applying: the log is not applied entirely.
+	applying bool
+	phase    int
+	round    int
 	// asked: Round was asked for and Emitted has not come. Otherwise the marker is on its way.
 	asked bool
 	rows  int // of the tails that have ended the round
@@ -92,19 +98,27 @@ func (h *Head) Logged() int { return len(h.log) }
 // that the protocol was broken or the spill has failed, or is a LimitError; the head is of no use then.
 func (h *Head) Step(m Message) ([]Action, error) {
 	h.actions = h.actions[:0]
-	if _, ok := m.(Restore); ok == h.started {
+	starts := false
+	switch m.(type) {
+	case Logged, Restore:
+		starts = true
+	}
+	if starts == h.started {
 		return nil, fmt.Errorf("loop: %T, and the head was started: %v", m, h.started)
 	}
 	var err error
 	switch m := m.(type) {
+	case Logged:
+		// Nothing else was received: it is neither in transit nor to be kept.
+		h.do(Apply(m))
 	case Restore:
 		h.started = true
-		for _, r := range m.Log {
-			if err := h.append(r); err != nil {
-				return nil, err
-			}
-		}
 		err = h.begin(&iteration{replay: true})
+	case Continue:
+		if h.run == nil || !h.run.applying {
+			return nil, fmt.Errorf("loop: there is nothing to continue with")
+		}
+		err = h.apply()
 	case Input:
 		if !h.Admits() {
 			return nil, fmt.Errorf("loop: input that is not admitted")
@@ -213,7 +227,7 @@ func (h *Head) tail(m Message) (all bool, err error) {
 		if !h.align.Offer(m.Tail, m) {
 			return false, nil
 		}
-		if h.run == nil || h.run.asked || h.run.round != m.Round {
+		if h.run == nil || h.run.applying || h.run.asked || h.run.round != m.Round {
 			return false, fmt.Errorf("loop: the end of round %d came back out of turn", m.Round)
 		}
 		h.run.rows += m.Rows
@@ -228,7 +242,7 @@ func (h *Head) tail(m Message) (all bool, err error) {
 // feedback takes a record that came back. While an iteration runs it is part of it, and of the slices
 // that were forwarded before and are still open.
 func (h *Head) feedback(r []byte) error {
-	if h.run == nil {
+	if h.run == nil || h.run.applying {
 		return h.append(r)
 	}
 	h.do(Apply{Record: r})
@@ -250,19 +264,28 @@ func (h *Head) returned(s *slice) error {
 	s.round, s.end = true, h.end()
 	p := Pass{ID: s.id, Checkpoint: s.checkpoint}
 	if s.checkpoint {
-		for _, at := range h.log[s.start-h.base : s.end-h.base] {
-			r, err := h.get(at)
-			if err != nil {
-				return err
-			}
-			p.Log = append(p.Log, r)
-		}
+		p.Records, p.Log = s.end-s.start, h.read(s.start, s.end)
 	} else {
 		s.released = true
 	}
 	h.do(p)
 	h.due = append(h.due, s.id)
 	return h.next()
+}
+
+// read gives the records of the log from one number to before another, as long as they are kept.
+func (h *Head) read(from, to int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for n := from; n < to; n++ {
+			if n < h.base {
+				yield(nil, fmt.Errorf("loop: the log is read after its release"))
+				return
+			}
+			if r, err := h.get(h.log[n-h.base]); !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // next begins the next iteration if none runs.
@@ -278,18 +301,32 @@ func (h *Head) next() error {
 // begin is step 3.
 func (h *Head) begin(it *iteration) error {
 	h.run = it
+	it.applying = true
+	return h.apply()
+}
+
+// apply applies the log, or as much of it as may be in memory.
+func (h *Head) apply() error {
+	size := 0
 	for h.unapplied < h.end() {
-		r, err := h.get(h.log[h.unapplied-h.base])
+		at := h.log[h.unapplied-h.base]
+		if h.cfg.Budget > 0 && size > 0 && size+at.n > h.cfg.Budget {
+			h.do(More{})
+			return h.trim()
+		}
+		r, err := h.get(at)
 		if err != nil {
 			return err
 		}
 		h.do(Apply{Record: r})
 		h.unapplied++
+		size += at.n
 	}
+	h.run.applying = false
 	if err := h.trim(); err != nil {
 		return err
 	}
-	it.phase = 1
+	h.run.phase = 1
 	return h.ask()
 }
 

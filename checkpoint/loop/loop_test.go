@@ -47,8 +47,17 @@ func TestScripts(t *testing.T) {
 			case "tell":
 				var b strings.Builder
 				for line := range strings.SplitSeq(d.Input, "\n") {
+					var text string
+					f := strings.Fields(line)
+					if f[0] == "restore" && !h.started {
+						for _, r := range f[1:] {
+							as, err := h.Step(Logged{Record: []byte(r)})
+							text += showActions(as, err) + ";"
+						}
+					}
 					as, err := h.Step(parseMessage(t, line))
-					fmt.Fprintf(&b, "%s:%s\n", line, showActions(as, err))
+					text += showActions(as, err)
+					fmt.Fprintf(&b, "%s:%s\n", line, text)
 				}
 				return b.String()
 			case "show":
@@ -75,11 +84,11 @@ func parseMessage(t *testing.T, line string) Message {
 	}
 	switch f[0] {
 	case "restore":
-		m := Restore{}
-		for _, r := range f[1:] {
-			m.Log = append(m.Log, []byte(r))
-		}
-		return m
+		return Restore{}
+	case "logged":
+		return Logged{Record: []byte(f[1])}
+	case "continue":
+		return Continue{}
 	case "input":
 		return Input{Record: []byte(f[1])}
 	case "barrier":
@@ -109,12 +118,14 @@ func showActions(as []Action, err error) string {
 			fmt.Fprintf(&b, " forward %d;", a.ID)
 		case Pass:
 			if a.Checkpoint {
-				fmt.Fprintf(&b, " snapshot %d log [%s];", a.ID, bytes.Join(a.Log, []byte(" ")))
+				fmt.Fprintf(&b, " snapshot %d log [%s];", a.ID, bytes.Join(logOf(a), []byte(" ")))
 			} else {
 				fmt.Fprintf(&b, " pass %d;", a.ID)
 			}
 		case Apply:
 			fmt.Fprintf(&b, " apply %s;", a.Record)
+		case More:
+			fmt.Fprintf(&b, " more;")
 		case Round:
 			fmt.Fprintf(&b, " round %d of phase %d;", a.Round, a.Phase)
 		case EndRound:
@@ -131,6 +142,20 @@ func showActions(as []Action, err error) string {
 		fmt.Fprintf(&b, " error: %v", err)
 	}
 	return strings.TrimSuffix(b.String(), ";")
+}
+
+// logOf reads the log of a snapshot.
+func logOf(p Pass) (log [][]byte) {
+	for r, err := range p.Log {
+		if err != nil {
+			panic(err)
+		}
+		log = append(log, r)
+	}
+	if len(log) != p.Records {
+		panic("the log has another length")
+	}
+	return log
 }
 
 // memSpill is a Spill in memory that can be made to fail.
@@ -285,11 +310,17 @@ func (w *world) step(h int, m Message, snap func(ID, saved)) {
 				w.pipe[h][t] = append(w.pipe[h][t], marker{barrier: a.ID})
 			}
 		case Pass:
-			snap(a.ID, saved{maps.Clone(w.counts[h]), slices.Clone(w.owed[h]), a.Log})
+			snap(a.ID, saved{maps.Clone(w.counts[h]), slices.Clone(w.owed[h]), logOf(a)})
 		case Apply:
 			n, _ := strconv.Atoi(string(a.Record))
 			w.counts[h][n]++
 			w.owed[h] = append(w.owed[h], n)
+		case More:
+			more, err := w.heads[h].Step(Continue{})
+			if err != nil {
+				panic(err)
+			}
+			as = append(slices.Clone(more), as...)
 		case Round:
 			n := len(w.owed[h])
 			for _, x := range w.owed[h] {
@@ -424,7 +455,10 @@ func TestRandomCutsAndRecoveries(t *testing.T) {
 					w.counts[h], log = maps.Clone(old[h].counts), old[h].log
 					w.owed[h] = slices.Clone(old[h].owed)
 				}
-				w.step(h, Restore{Log: log}, snap)
+				for _, r := range log {
+					w.step(h, Logged{Record: r}, snap)
+				}
+				w.step(h, Restore{}, snap)
 			})
 			budget := 1 << 30
 			if run < 4 {

@@ -1,6 +1,9 @@
 package loop
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+)
 
 // ID names a barrier: its epoch. IDs grow.
 type ID uint64
@@ -10,9 +13,13 @@ type Message interface{ message() }
 
 // The messages.
 type (
-	// Restore is the first message: the log of the checkpoint that the head starts from, oldest first, empty
-	// if there is none.
-	Restore struct{ Log [][]byte }
+	// Logged is a record of the log of the checkpoint that the head starts from. These come first, oldest first, one at a
+	// time, so that a log of any size can be replayed.
+	Logged struct{ Record []byte }
+	// Restore says that the head is at its checkpoint: all of the log has been given, which is nothing if there is none.
+	Restore struct{}
+	// Continue is the answer to the action More.
+	Continue struct{}
 	// Input is a record of new input. It is refused unless Head.Admits.
 	Input struct{ Record []byte }
 	// Barrier ends the input of an epoch. It is refused unless Head.Admits, but by the only head of
@@ -45,7 +52,9 @@ type (
 	Aborted struct{ ID ID }
 )
 
+func (Logged) message()    {}
 func (Restore) message()   {}
+func (Continue) message()  {}
 func (Input) message()     {}
 func (Barrier) message()   {}
 func (Feedback) message()  {}
@@ -67,14 +76,19 @@ type (
 		Checkpoint bool
 	}
 	// Pass says that the barrier has come round. With Checkpoint the head hands over its state as of Forward
-	// and Log, records in transit, oldest first.
+	// and Log, records in transit, oldest first. There are Records of them, and they can be read until the slice is
+	// released.
 	Pass struct {
 		ID         ID
 		Checkpoint bool
-		Log        [][]byte
+		Records    int
+		Log        iter.Seq2[[]byte, error]
 	}
 	// Apply takes a record into the head's state. What follows from it goes out with the next Round.
 	Apply struct{ Record []byte }
+	// More says that the log has more records to be applied than are to be in memory at a time. Answered by Continue, before
+	// anything else.
+	More struct{}
 	// Round sends what the state owes to the loop. Answered by Emitted.
 	Round struct{ Phase, Round int }
 	// EndRound sends the marker of the end of a round into the loop.
@@ -91,6 +105,7 @@ type (
 func (Forward) action()  {}
 func (Pass) action()     {}
 func (Apply) action()    {}
+func (More) action()     {}
 func (Round) action()    {}
 func (EndRound) action() {}
 func (Fixpoint) action() {}

@@ -64,7 +64,10 @@ func (x *exec) makeLooper(s *snapshot) error {
 // begin replays the log of the checkpoint.
 func (l *looper) begin() {
 	l.x.w.res.Replayed += len(l.log)
-	l.step(loop.Restore{Log: l.log})
+	for _, r := range l.log {
+		l.step(loop.Logged{Record: r})
+	}
+	l.step(loop.Restore{})
 	l.log = nil
 }
 
@@ -111,12 +114,16 @@ func (l *looper) act(a loop.Action) {
 		delete(l.snaps, a.ID)
 		if s != nil {
 			s.feedback = x.back.Wanted(0)
-			for _, b := range a.Log {
+			for b, err := range a.Log {
+				if err != nil {
+					x.w.fail("actor %d: %v", x.spec.id, err)
+					return
+				}
 				if x.w.cfg.Bug != DropLoopLog {
 					s.log = append(s.log, decodeRecord(b))
 				}
 			}
-			x.w.say("actor %d: barrier %d has come round, %d rows in the log, slices %v", x.spec.id, a.ID, len(a.Log), l.head.Slices())
+			x.w.say("actor %d: barrier %d has come round, %d rows in the log, slices %v", x.spec.id, a.ID, a.Records, l.head.Slices())
 		}
 		x.handOver(checkpoint.Epoch(a.ID), l.kinds[a.ID], s)
 	case loop.Apply:
@@ -127,6 +134,8 @@ func (l *looper) act(a loop.Action) {
 		} else {
 			l.done = append(l.done, e)
 		}
+	case loop.More:
+		l.step(loop.Continue{})
 	case loop.Round:
 		rows := l.owed
 		l.owed = nil

@@ -77,11 +77,10 @@ func (c *circle) begin(from loop.ID) {
 	c.owed, c.done = slices.Clone(s.owed), nil
 	c.applied, c.passed = copyOf(s.applied), copyOf(s.passed)
 	c.pending, c.bodyAt, c.newest = map[loop.ID]circleState{}, map[loop.ID]map[string]int{}, from
-	var log [][]byte
 	for _, r := range s.log {
-		log = append(log, []byte(r))
+		c.step(loop.Logged{Record: []byte(r)})
 	}
-	c.step(loop.Restore{Log: log})
+	c.step(loop.Restore{})
 }
 
 func (c *circle) step(m loop.Message) {
@@ -121,8 +120,13 @@ func (c *circle) act(a loop.Action) {
 		c.say("head: barrier %d goes into the loop, slices %v", a.ID, c.head.Slices())
 	case loop.Pass:
 		s := c.pending[a.ID]
-		for _, r := range a.Log {
-			s.log = append(s.log, string(r))
+		if a.Checkpoint {
+			for r, err := range a.Log {
+				if err != nil {
+					c.t.Fatal(err)
+				}
+				s.log = append(s.log, string(r))
+			}
 		}
 		s.passed = c.bodyAt[a.ID]
 		c.say("head: barrier %d has come round, its log is %v, owed are %v", a.ID, s.log, s.owed)

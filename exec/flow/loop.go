@@ -3,6 +3,7 @@ package flow
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/weirdb/weir/checkpoint/channel"
@@ -47,10 +48,11 @@ type LoopOperator interface {
 	exec.Operator
 	// Phases is the number of phases of an iteration.
 	Phases() int
-	// Log gives the log of the checkpoint that the state is from; it is called first.
-	Log() ([][]byte, error)
+	// Log gives the records of the log of the checkpoint that the state is from, one after the other, oldest first; it is called
+	// first. each may give chunks to the operator.
+	Log(each func(record []byte) error) error
 	// Save is called at a checkpoint, with the log that belongs to the state.
-	Save(log [][]byte) error
+	Save(log iter.Seq2[[]byte, error]) error
 	// Round sends what follows from the chunks since the last round, and tells how many rows that are.
 	Round(phase int) (rows int, err error)
 	// Settle ends an iteration; out gets what has changed since the last one, unless it is nil.

@@ -46,11 +46,10 @@ func (a *actor) runLoopHead() error {
 	}
 	h.op, h.m = op, m
 	a.gate.paused = func() bool { return !m.Admits() }
-	log, err := op.Log()
-	if err != nil {
+	if err := op.Log(func(r []byte) error { return h.step(loop.Logged{Record: r}) }); err != nil {
 		return err
 	}
-	if err := h.step(loop.Restore{Log: log}); err != nil {
+	if err := h.step(loop.Restore{}); err != nil {
 		return err
 	}
 	return h.run()
@@ -178,6 +177,8 @@ func (h *loopHead) act(act loop.Action) error {
 			return fmt.Errorf("flow: a record of a loop: %w", err)
 		}
 		return a.chain.entries[0].Chunk(c)
+	case loop.More:
+		return h.step(loop.Continue{})
 	case loop.Round:
 		if err := a.job.ctx.Err(); err != nil {
 			return errStopped

@@ -1,8 +1,10 @@
 package op
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"iter"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
@@ -122,29 +124,35 @@ func (h *LoopHead) logKey(n int) []byte {
 	return binary.BigEndian.AppendUint32([]byte{h.cfg.Vnode}, uint32(n))
 }
 
-// Log gives the log of the checkpoint that the state is from, oldest first.
-func (h *LoopHead) Log() (log [][]byte, err error) {
+// Log gives the records of the log of the checkpoint that the state is from, oldest first. They are read as they are
+// asked for: a log may be larger than memory.
+func (h *LoopHead) Log(each func(record []byte) error) error {
 	if h.log == nil || h.log.Empty() {
-		return nil, nil
-	}
-	err = h.log.Scan([]byte{h.cfg.Vnode}, func(_, val []byte) error {
-		log = append(log, append([]byte(nil), val...))
 		return nil
+	}
+	h.logged = 0
+	return h.log.Scan([]byte{h.cfg.Vnode}, func(_, val []byte) error {
+		h.logged++
+		// What is made of it may keep it.
+		return each(bytes.Clone(val))
 	})
-	h.logged = len(log)
-	return log, err
 }
 
 // Save hands over, at a checkpoint, the state as of the last fixpoint and the log.
-func (h *LoopHead) Save(log [][]byte) error {
+func (h *LoopHead) Save(log iter.Seq2[[]byte, error]) error {
 	if h.log != nil {
-		for i, r := range log {
-			h.log.Put(h.logKey(i), r)
+		n := 0
+		for r, err := range log {
+			if err != nil {
+				return err
+			}
+			h.log.Put(h.logKey(n), r)
+			n++
 		}
-		for i := len(log); i < h.logged; i++ {
+		for i := n; i < h.logged; i++ {
 			h.log.Delete(h.logKey(i))
 		}
-		h.logged = len(log)
+		h.logged = n
 	}
 	h.tab.checkpoint()
 	h.tab.restart(h.budget())

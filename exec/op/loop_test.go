@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand"
+	"slices"
 	"sort"
 	"testing"
 
@@ -154,14 +155,27 @@ func TestLoopHeadRandom(t *testing.T) {
 				w.iterate(base)
 				checkLoop(t, w, start, all)
 				if r.Intn(3) == 0 {
-					if err := w.h.Save([][]byte{[]byte("a"), []byte("b")}[:r.Intn(3)]); err != nil {
+					saved := []string{"a", "b"}[:r.Intn(3)]
+					err := w.h.Save(func(yield func([]byte, error) bool) {
+						for _, rec := range saved {
+							if !yield([]byte(rec), nil) {
+								return
+							}
+						}
+					})
+					if err != nil {
 						t.Fatal(err)
 					}
 					w.state.checkpoint()
 					w.h.Close()
 					w.open()
-					if log, err := w.h.Log(); err != nil || len(log) > 2 {
-						t.Fatalf("log %q, %v", log, err)
+					log := []string{}
+					err = w.h.Log(func(rec []byte) error {
+						log = append(log, string(rec))
+						return nil
+					})
+					if err != nil || !slices.Equal(log, saved) {
+						t.Fatalf("log %q, want %q: %v", log, saved, err)
 					}
 				}
 			}
