@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -113,8 +114,10 @@ type world struct {
 	lines  int // complete lines of the file
 }
 
+type view struct{ name, query string }
+
 // views are checked against their queries.
-var views = []struct{ name, query string }{
+var views = []view{
 	{"by_group", "SELECT grp, count(*) AS n, sum(val) AS total, min(val) AS lo, max(val) AS hi FROM item GROUP BY grp"},
 	{"over", "SELECT n % 5 AS k, count(*) AS c, sum(total) AS s FROM (SELECT grp, count(*) AS n, sum(val) AS total FROM item GROUP BY grp) g GROUP BY n % 5"},
 	{"joined", "SELECT i.id, i.val, g.label FROM item i JOIN label g ON g.grp = i.grp"},
@@ -123,7 +126,12 @@ var views = []struct{ name, query string }{
 	{"top_bids", "SELECT auction, count(*) AS n, max(price) AS hi FROM bid GROUP BY auction"},
 	{"reach", "WITH RECURSIVE r(x) AS (SELECT 0 UNION SELECT i.val % 40 FROM r JOIN item i ON i.grp = r.x AND i.val % 3 = 0) SELECT x FROM r"},
 	{"top3", "SELECT id, val FROM item ORDER BY val DESC, id LIMIT 3"},
+	{"closure", "WITH RECURSIVE p(a, b) AS (SELECT a, b FROM road UNION SELECT p.a, r.b FROM p JOIN road r ON r.a = p.b) SELECT a, b FROM p"},
+	{"trips", "SELECT c.a, count(*) AS n FROM (WITH RECURSIVE p(a, b) AS (SELECT a, b FROM road UNION SELECT p.a, r.b FROM p JOIN road r ON r.a = p.b) SELECT a, b FROM p) c GROUP BY c.a"},
 }
+
+// filled is a view that is created and dropped all the time: it may be there or not.
+const filled = "SELECT k % 50 AS k, count(*) AS n, sum(v) AS total, max(k) AS hi FROM big GROUP BY k % 50"
 
 func setup(t *testing.T, ctx context.Context, p *process, feed string) {
 	t.Helper()
@@ -136,6 +144,10 @@ func setup(t *testing.T, ctx context.Context, p *process, feed string) {
 		"CREATE TABLE item (id int PRIMARY KEY, grp int, val int)",
 		"CREATE TABLE label (grp int PRIMARY KEY, label text)",
 		"INSERT INTO label SELECT g, 'label ' || g FROM generate_series(0, 19) AS s(g)",
+		"CREATE TABLE road (a int, b int)",
+		"INSERT INTO road VALUES (100, 101)",
+		"CREATE TABLE big (k int PRIMARY KEY, v int)",
+		"INSERT INTO big SELECT g, g % 1000 FROM generate_series(1, 20000) AS s(g)",
 		"CREATE SOURCE feed (id int, kind text, v int) WITH (connector = 'file', path = '" + feed + "', follow = 'true') FORMAT PLAIN ENCODE JSON",
 		"CREATE SOURCE bid WITH (connector = 'nexmark', table = 'bid', rate = '20000', seed = '7', events = '400000')",
 	}
@@ -143,6 +155,9 @@ func setup(t *testing.T, ctx context.Context, p *process, feed string) {
 		q := v.query
 		if v.name == "over" {
 			q = "SELECT n % 5 AS k, count(*) AS c, sum(total) AS s FROM by_group GROUP BY n % 5"
+		}
+		if v.name == "trips" {
+			q = "SELECT a, count(*) AS n FROM closure GROUP BY a"
 		}
 		stmts = append(stmts, "CREATE MATERIALIZED VIEW "+v.name+" AS "+q)
 	}
@@ -162,7 +177,15 @@ func (w *world) write(ctx context.Context, p *process, seed int64) {
 	}
 	defer c.Close(context.Background())
 	for ctx.Err() == nil {
-		switch rng.Intn(6) {
+		switch rng.Intn(8) {
+		case 6: // what is there afterwards is not known, but that the loop follows it
+			if rng.Intn(3) == 0 {
+				_, err = c.Exec(ctx, "DELETE FROM road WHERE a = $1", rng.Intn(30))
+			} else {
+				_, err = c.Exec(ctx, "INSERT INTO road VALUES ($1, $2)", rng.Intn(30), rng.Intn(30))
+			}
+		case 7:
+			_, err = c.Exec(ctx, "UPDATE big SET v = v + 1 WHERE k = $1", 1+rng.Intn(20000))
 		case 0, 1, 2:
 			w.mu.Lock()
 			id := w.next
@@ -203,6 +226,20 @@ func (w *world) write(ctx context.Context, p *process, seed int64) {
 		}
 		if err != nil {
 			return
+		}
+	}
+}
+
+// fill creates a view over a table with rows, and drops it, until the server is gone: some of it is always being filled.
+func fill(ctx context.Context, p *process) {
+	c, err := p.connect(ctx)
+	if err != nil {
+		return
+	}
+	defer c.Close(context.Background())
+	for err == nil && ctx.Err() == nil {
+		if _, err = c.Exec(ctx, "DROP MATERIALIZED VIEW IF EXISTS filled"); err == nil {
+			_, err = c.Exec(ctx, "CREATE MATERIALIZED VIEW filled AS "+filled)
 		}
 	}
 }
@@ -311,7 +348,15 @@ func (w *world) check(ctx context.Context, p *process) error {
 		}
 	}
 	w.mu.Unlock()
-	for _, v := range views {
+	vs := views
+	there, err := rows(ctx, tx, "SELECT relname FROM pg_class WHERE relname = 'filled'")
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		vs = append(slices.Clone(vs), view{"filled", filled})
+	}
+	for _, v := range vs {
 		got, err := rows(ctx, tx, "SELECT * FROM "+v.name)
 		if err != nil {
 			return fmt.Errorf("view %s: %w", v.name, err)
@@ -401,7 +446,8 @@ func seeded(t *testing.T) (int64, *rand.Rand) {
 	return seed, rand.New(rand.NewSource(seed))
 }
 
-// TestCrashKill kills the server 50 times (500 with WEIR_SOAK).
+// TestCrashKill kills the server 50 times (500 with WEIR_SOAK), with sources, loops, transactional file sinks and a backfill
+// running.
 func TestCrashKill(t *testing.T) {
 	kills := rounds(50, 500, 5)
 	seed, rng := seeded(t)
@@ -414,12 +460,27 @@ func TestCrashKill(t *testing.T) {
 	w := &world{acked: map[int]int{}, unsure: map[int]bool{}}
 	p := startServer(t, dir)
 	setup(t, ctx, p, feed)
+	lines, pairs := filepath.Join(base, "lines.jsonl"), filepath.Join(base, "pairs.jsonl")
+	c, err := p.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{
+		"CREATE SINK lines AS SELECT id, kind FROM feed WITH (connector = 'file', path = '" + lines + "') FORMAT PLAIN ENCODE JSON",
+		"CREATE SINK pairs FROM closure WITH (connector = 'file', path = '" + pairs + "', type = 'changes') FORMAT PLAIN ENCODE JSON",
+	} {
+		if _, err := c.Exec(ctx, s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	_ = c.Close(ctx)
 	for round := range kills {
 		run, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		for i := range 4 {
 			wg.Go(func() { w.write(run, p, seed+int64(round*10+i)) })
 		}
+		wg.Go(func() { fill(run, p) })
 		feedErr := make(chan error, 1)
 		wg.Go(func() { feedErr <- w.feed(run, feed, seed+int64(round)) })
 		time.Sleep(time.Duration(20+rng.Intn(300)) * time.Millisecond)
@@ -446,6 +507,10 @@ func TestCrashKill(t *testing.T) {
 	if err := w.awaitFeed(ctx, p); err != nil {
 		t.Fatal(err)
 	}
+	awaitSinks(t, ctx, p, []sinkFile{
+		{"SELECT id, kind FROM feed", lines, []string{"id", "kind"}},
+		{"SELECT a, b FROM closure", pairs, []string{"a", "b"}},
+	})
 }
 
 func (w *world) awaitFeed(ctx context.Context, p *process) error {

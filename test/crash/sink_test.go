@@ -2,12 +2,14 @@ package crash
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -58,12 +60,32 @@ func TestCrashKillSink(t *testing.T) {
 	}
 	defer c.Close(ctx)
 	// The source ends; what it has given is committed with the next checkpoint.
+	awaitSinks(t, ctx, p, []sinkFile{
+		{"SELECT auction, bidder, price FROM rows", plain, []string{"auction", "bidder", "price"}},
+		{"SELECT k, n, total FROM totals", changes, []string{"k", "n", "total"}},
+	})
+}
+
+// sinkFile is a file that a sink has written, and the query whose rows, of these columns, it should have.
+type sinkFile struct {
+	query, path string
+	columns     []string
+}
+
+// awaitSinks makes checkpoints until all that was written before is in the files.
+func awaitSinks(t *testing.T, ctx context.Context, p *process, files []sinkFile) {
+	t.Helper()
+	c, err := p.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
 	deadline := time.Now().Add(60 * time.Second)
 	for {
 		if _, err := c.Exec(ctx, "CHECKPOINT"); err != nil {
 			t.Fatal(err)
 		}
-		err := compareSinks(ctx, p, plain, changes)
+		err := compareSinks(ctx, p, files)
 		if err == nil {
 			return
 		}
@@ -73,7 +95,7 @@ func TestCrashKillSink(t *testing.T) {
 	}
 }
 
-func compareSinks(ctx context.Context, p *process, plain, changes string) error {
+func compareSinks(ctx context.Context, p *process, files []sinkFile) error {
 	c, err := p.connect(ctx)
 	if err != nil {
 		return err
@@ -84,15 +106,12 @@ func compareSinks(ctx context.Context, p *process, plain, changes string) error 
 		return err
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
-	for _, s := range []struct{ view, path string }{
-		{"SELECT auction, bidder, price FROM rows", plain},
-		{"SELECT k, n, total FROM totals", changes},
-	} {
-		want, err := rows(ctx, tx, s.view)
+	for _, s := range files {
+		want, err := rows(ctx, tx, s.query)
 		if err != nil {
 			return err
 		}
-		counts, err := readSink(s.path)
+		counts, err := readSink(s.path, s.columns)
 		if err != nil {
 			return err
 		}
@@ -105,14 +124,14 @@ func compareSinks(ctx context.Context, p *process, plain, changes string) error 
 			}
 		}
 		if len(want) == 0 {
-			return fmt.Errorf("%s has no rows", s.view)
+			return fmt.Errorf("%s has no rows", s.query)
 		}
 	}
 	return nil
 }
 
-// readSink counts the rows of a file: an insert is one more, a delete one less.
-func readSink(path string) (map[string]int, error) {
+// readSink counts the rows of a file, of these columns: an insert is one more, a delete one less.
+func readSink(path string, columns []string) (map[string]int, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -121,22 +140,21 @@ func readSink(path string) (map[string]int, error) {
 	counts := map[string]int{}
 	in := bufio.NewScanner(f)
 	for in.Scan() {
-		var r struct {
-			Op                     string
-			Auction, Bidder, Price json.Number
-			K, N, Total            json.Number
-		}
-		if err := json.Unmarshal(in.Bytes(), &r); err != nil {
+		r := map[string]any{}
+		dec := json.NewDecoder(bytes.NewReader(in.Bytes()))
+		dec.UseNumber()
+		if err := dec.Decode(&r); err != nil {
 			return nil, fmt.Errorf("%s: %q: %w", path, in.Text(), err)
 		}
-		key, d := fmt.Sprintf("%s|%s|%s", r.Auction, r.Bidder, r.Price), 1
-		if r.Op != "" {
-			key = fmt.Sprintf("%s|%s|%s", r.K, r.N, r.Total)
+		var vals []string
+		for _, c := range columns {
+			vals = append(vals, fmt.Sprint(r[c]))
 		}
-		if r.Op == "delete" {
+		d := 1
+		if r["op"] == "delete" {
 			d = -1
 		}
-		counts[key] += d
+		counts[strings.Join(vals, "|")] += d
 	}
 	return counts, in.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -210,24 +211,31 @@ func TestALoopDoesNotHoldUpItsInputs(t *testing.T) {
 	f := newFaulty()
 	n, b := loopNode(t, vfs.NewMem(), 2, f)
 	a := dial(t, n)
-	a.must("INSERT INTO edge VALUES " + path(200, 1000))
+	const rounds = 4000
+	a.must("INSERT INTO edge VALUES " + path(200, rounds))
 	a.must("CREATE SOURCE src (n int8) WITH (connector = 'faulty')")
 	a.must("CREATE MATERIALIZED VIEW seen AS SELECT count(*) AS n FROM src")
-	const twoWays = "WITH RECURSIVE r(x) AS (SELECT x FROM start UNION SELECT b FROM r JOIN edge ON a = x UNION SELECT n + 5000 FROM r JOIN src ON n = x) SELECT x FROM r"
+	const twoWays = "WITH RECURSIVE r(x) AS (SELECT x FROM start UNION SELECT b FROM r JOIN edge ON a = x UNION SELECT n + 50000 FROM r JOIN src ON n = x) SELECT x FROM r"
 	a.must("CREATE MATERIALIZED VIEW two AS " + twoWays)
 	b.hold(jobID(t, n, "two"))
 	a.must("INSERT INTO start VALUES (0)")
 	two := in(t, n, "SELECT count(*) FROM two")
-	// 1000 rounds take more steps than it takes to let 100 chunks of the source pass.
+	// The loop goes on slowly: so many rounds take far more steps than are needed to put aside 100 chunks.
+	go func() {
+		slow := time.NewTicker(time.Millisecond)
+		defer slow.Stop()
+		for t.Context().Err() == nil {
+			<-slow.C
+			b.step()
+		}
+	}()
 	f.give(1000)
-	for a.get("SELECT n FROM seen")[0] != "1000" {
-		b.step()
-	}
+	a.await("SELECT n FROM seen", "1000")
 	none(t, "a read of the loop", two)
 	b.release()
 	<-two
-	// 0 to 1000 by the edges, and those of them that the source has, moved.
-	a.want("SELECT count(*) FROM two", "2001")
+	// Those of the edges, and those of them that the source has, moved.
+	a.want("SELECT count(*) FROM two", fmt.Sprint(rounds+1+1000))
 }
 
 // TestCrashInAnIteration (S30): the server dies, and so does its coordinator before that, while a loop iterates and other
