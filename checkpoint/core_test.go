@@ -51,12 +51,14 @@ func TestCore(t *testing.T) {
 			switch d.Cmd {
 			case "new":
 				var restored uint64
-				var inflight int
+				var inflight, pace int
 				d.MaybeScanArgs(t, "restored", &restored)
 				d.MaybeScanArgs(t, "inflight", &inflight)
+				d.MaybeScanArgs(t, "pace", &pace)
 				now, timer = start, time.Time{}
 				c = NewCore(Config{
 					BarrierInterval: 100 * time.Millisecond, CheckpointInterval: time.Second, MaxInFlight: inflight,
+					Pace: time.Duration(pace) * time.Millisecond,
 				}, Epoch(restored), actorArg(t, d, "actors"), now)
 				return ""
 			case "at":

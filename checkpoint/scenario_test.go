@@ -61,7 +61,7 @@ func TestEveryScenarioIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`(?m)^##+ S(\d+) ([^(\n]*)(\(.checkpoint/)?`).FindAllStringSubmatch(string(spec), -1)
+	found := regexp.MustCompile(`(?m)^##+ S(\d+) ([^(\n]*)(\(.(?:checkpoint|test)/)?`).FindAllStringSubmatch(string(spec), -1)
 	if len(found) < 25 {
 		t.Fatalf("%d scenarios", len(found))
 	}

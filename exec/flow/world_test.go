@@ -723,52 +723,6 @@ func fill(t testing.TB, v *storage.Version, ts []types.Type) []string {
 	return out
 }
 
-// snapshot pins in turn the newest complete epoch, the newest that everything has come to, and one that is not before what is
-// written by now. While something restarts it is the first.
-func (w *world) snapshot() *storage.Snapshot {
-	w.t.Helper()
-	turn := w.reads.Add(1) % 4
-	if turn < 2 {
-		snap, err := w.store.Latest()
-		w.must(err)
-		return snap
-	}
-	ids := []JobID{tableID}
-	for _, v := range w.views {
-		ids = append(ids, v.ID)
-	}
-	for _, s := range w.sources {
-		ids = append(ids, s.jobID())
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for {
-		written, shown := w.rt.Written(), storage.Epoch(w.shown.Load())
-		e, err := w.rt.ReadEpoch(ctx, turn == 3, ids)
-		if err == nil {
-			if turn == 3 && (e < written || e < shown) {
-				w.t.Errorf("%v: a read at epoch %d, %d is written and %d was read", w.cfg, e, written, shown)
-			}
-			var snap *storage.Snapshot
-			if snap, err = w.store.SnapshotAt(e); err == nil {
-				if turn == 3 {
-					raise(&w.shown, uint64(e))
-				}
-				return snap
-			}
-		}
-		switch {
-		case errors.Is(err, storage.ErrEpochGone):
-			continue
-		case !errors.Is(err, ErrRestarting):
-			w.must(err)
-		}
-		snap, err := w.store.Latest()
-		w.must(err)
-		return snap
-	}
-}
-
 // compare checks every complete view against its query over the table in the same snapshot, and gives
 // the snapshot's epoch and its table.
 func (w *world) compare() (storage.Epoch, []string) {
