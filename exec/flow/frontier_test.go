@@ -58,7 +58,8 @@ func (w *world) snapshot() *storage.Snapshot {
 // A job that stands still holds up reads of what it keeps, and of nothing else; a read of several relations is at an epoch that all of them
 // have come to, and none is at an older one than one that has ended.
 func TestReadsGoByFrontiers(t *testing.T) {
-	w := newWorld(t, worldConfig{parallel: 2, chunk: 4, queue: 4, portion: 10, barrier: 1 << 40, ckpt: 1 << 40})
+	// A slow consumer holds up its producers when its queue is full: it is not here.
+	w := newWorld(t, worldConfig{parallel: 2, chunk: 4, queue: 100, portion: 10, barrier: 1 << 40, ckpt: 1 << 40})
 	fast := w.finish(w.create("agg", tableID))
 	block, ctx := make(chan struct{}), context.Background()
 	w.deploy(hookedJob(7, 1, func(int) (*Node, error) {
