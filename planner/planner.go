@@ -71,8 +71,9 @@ type Bound struct {
 	Columns []OutColumn
 	// Relations lists what is read, views that were inlined included, by ID.
 	Relations []*catalog.Relation
-	// Functions lists the functions in SQL that are called, directly or by one another or in views, by ID.
-	Functions []catalog.ID
+	// Functions lists the functions in SQL that are called, directly, by one another or in views, by ID, and OwnFunctions those
+	// of them that the statement itself calls.
+	Functions, OwnFunctions []catalog.ID
 
 	meta  *logical.Meta
 	query *bind.Query
@@ -133,7 +134,8 @@ func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
 		}
 	}
 	out.ParamTypes = b.Params()
-	out.Relations, out.Functions = b.Relations(), b.Functions()
+	out.Relations = b.Relations()
+	out.Functions, out.OwnFunctions = b.Functions()
 	return out, nil
 }
 
@@ -303,6 +305,9 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	}
 	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned}
 	s, err := physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order, OnClose: o.OnClose})
+	if err == nil {
+		s.Functions = b.Functions
+	}
 	if err == nil && joined != nil {
 		s.Notices = append(s.Notices, fmt.Sprintf("the rows are computed again every second, because %s is used other than in conditions such as ts > now() - interval '1 hour'", clockName(joined)))
 	}
@@ -387,7 +392,8 @@ func (p *Planner) FunctionsIn(e ast.Expr, rel *catalog.Relation, what string) []
 	if _, err := b.Expr(e, rel, types.T(types.Unknown), what); err != nil {
 		return nil
 	}
-	return b.Functions()
+	_, own := b.Functions()
+	return own
 }
 
 // CheckFunction binds the body of a new function, with values of the declared types for its parameters.

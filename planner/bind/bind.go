@@ -57,7 +57,8 @@ type Binder struct {
 	owners []string
 	// sysRels are system relations: their IDs are not those of user objects.
 	sysRels []*catalog.Relation
-	// visible are the functions that the text that is being bound may call; nil: all. called are those that were.
+	// visible are the functions that the text that is being bound may call; nil: all. called are those that were, true those that
+	// the statement itself calls.
 	visible *[]catalog.ID
 	called  map[catalog.ID]bool
 	// caller is the owner of the innermost SECURITY DEFINER function whose body is being bound, "" for the user.

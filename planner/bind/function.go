@@ -78,14 +78,18 @@ func (b *Binder) within(path []string, visible *[]catalog.ID, bind func()) {
 	b.cfg.SearchPath, b.visible = oldPath, oldVisible
 }
 
-// Functions lists the functions in SQL that were called, directly or by one another, by ID.
-func (b *Binder) Functions() []catalog.ID {
-	var ids []catalog.ID
-	for id := range b.called {
-		ids = append(ids, id)
+// Functions lists the functions in SQL that were called, directly, by one another or in views, and those of them that
+// the statement itself calls, by ID.
+func (b *Binder) Functions() (all, own []catalog.ID) {
+	for id, direct := range b.called {
+		all = append(all, id)
+		if direct {
+			own = append(own, id)
+		}
 	}
-	slices.Sort(ids)
-	return ids
+	slices.Sort(all)
+	slices.Sort(own)
+	return all, own
 }
 
 // enter begins to bind the body of f for a call at pos; leave ends it. Errors in the body get the position of the call.
@@ -107,7 +111,7 @@ func (b *Binder) enter(f *catalog.Function, in *inlined, pos int) (leave func())
 	if b.called == nil {
 		b.called = map[catalog.ID]bool{}
 	}
-	b.called[f.ID] = true
+	b.called[f.ID] = b.called[f.ID] || len(b.inlining)+len(b.views) == 0
 	path, visible := b.cfg.SearchPath, b.visible
 	if f.SearchPath != nil {
 		b.cfg.SearchPath = f.SearchPath

@@ -567,6 +567,8 @@ type Stream struct {
 	Watermarks []catalog.WatermarkColumn
 	// Relations lists every relation that is read, by ID, each once.
 	Relations []*catalog.Relation
+	// Functions lists the functions in SQL that are called, by ID.
+	Functions []catalog.ID
 	// Notices are for who creates the job.
 	Notices []string
 }

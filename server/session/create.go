@@ -428,7 +428,9 @@ func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound)
 	for _, r := range b.Relations {
 		rel.DependsOn = append(rel.DependsOn, r.ID)
 	}
-	rel.Functions = b.Functions
+	if rel.Functions = b.Functions; rel.Kind == catalog.View {
+		rel.Functions = b.OwnFunctions
+	}
 }
 
 // planStream plans the job of a relation exactly as a recovery will.
@@ -498,7 +500,7 @@ func (d *definer) createView(ctx context.Context, st *ast.CreateView) error {
 			return err
 		}
 		inheritFrom(rel, old)
-		return d.replace(ctx, old, rel, nil)
+		return d.replace(ctx, old, rel, nil, b.Functions)
 	}
 	return d.t.inc.Change(func(c *catalog.Catalog) { c.Put(rel) })
 }

@@ -96,7 +96,7 @@ func (d *definer) replaceMatView(ctx context.Context, st *ast.CreateView, old *c
 		return err
 	}
 	d.notices(stream)
-	return d.replace(ctx, old, rel, stream)
+	return d.replace(ctx, old, rel, stream, nil)
 }
 
 // notRecursive refuses a new query that reads the relation itself, or what reads it.
@@ -110,8 +110,9 @@ func (d *definer) notRecursive(old *catalog.Relation, b *planner.Bound) error {
 	return nil
 }
 
-// replace puts rel in the place of old, with everything that reads it; stream is its plan, nil if it is a plain view.
-func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, stream *plan.Stream) error {
+// replace puts rel in the place of old, with everything that reads it; stream is its plan, nil if it is a plain view, whose
+// functions are then those of everything that reads it, too.
+func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, stream *plan.Stream, functions []catalog.ID) error {
 	all, _ := d.dependent(map[catalog.ID]*catalog.Relation{old.ID: old})
 	if err := d.notPending("replace", all); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, strea
 		if all[r.ID] == nil || r.ID == old.ID {
 			continue
 		}
-		rep, err := d.again(cat, r, old, rel)
+		rep, err := d.again(cat, r, old, rel, functions)
 		if err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, strea
 }
 
 // again plans a relation that reads old, directly or not, in a catalog that has rel in its place.
-func (d *definer) again(cat *catalog.Catalog, r, old, rel *catalog.Relation) (engine.Replacement, error) {
+func (d *definer) again(cat *catalog.Catalog, r, old, rel *catalog.Relation, functions []catalog.ID) (engine.Replacement, error) {
 	c := *r
 	rep := engine.Replacement{Old: r, New: &c}
 	if _, ok := r.Reads[old.ID]; !ok && r.Kind != catalog.Index && slices.Contains(r.DependsOn, old.ID) && rel.Visible() > old.Visible() {
@@ -158,7 +159,11 @@ func (d *definer) again(cat *catalog.Catalog, r, old, rel *catalog.Relation) (en
 	if r.Kind == catalog.Index {
 		indexAgain(&c, cat.RelationByID(r.Parent))
 	}
+	c.Functions = slices.Concat(r.Functions, functions)
 	stream, err := d.t.inc.PlanStream(cat, &c)
+	if err == nil {
+		c.Functions = stream.Functions
+	}
 	if err != nil {
 		e := *sqlerr.From(err)
 		e.Message = fmt.Sprintf("cannot replace %s %q because of %s %q, which reads it: %s", kindWord(old.Kind), old.Name, kindWord(r.Kind), r.Name, e.Message)

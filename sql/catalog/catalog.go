@@ -139,8 +139,8 @@ type Relation struct {
 	OnClose bool `json:",omitempty"`
 	// DependsOn lists the relations that this one reads.
 	DependsOn []ID `json:",omitempty"`
-	// Functions lists the functions in SQL that the query calls, those that these call included. When the query is bound
-	// again no other functions are seen.
+	// Functions lists the functions in SQL that the query calls; of what is kept up to date also those that these call, and those
+	// in views. When the query is bound again no other functions are seen.
 	Functions []ID `json:",omitempty"`
 	// Parent is the indexed relation of an index, Index what it indexes. An index has the rows of its parent
 	// that meet its condition, with the parent's columns by name and then one for each expression, under a Key
