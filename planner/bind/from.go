@@ -185,6 +185,7 @@ func (b *Binder) cteRef(q *scope, c *cte, alias *ast.Alias) *fromItem {
 	}
 	sub := b.cteQuery(c)
 	b.resolveUnknown(sub)
+	sub.Cols = sub.Cols[:len(sub.Cols)-c.dropped]
 	r := &relItem{name: c.name, relName: c.name}
 	for i, oc := range sub.Cols {
 		name := oc.Name
@@ -263,6 +264,7 @@ func (b *Binder) with(s *scope, w *ast.With) {
 				at.future = append(at.future, o.Name)
 			}
 		}
+		b.traverse(d, &c, self[i])
 		// Bound once for its errors, even if it is never used.
 		sub := b.cteQuery(d)
 		if len(c.Columns) > len(sub.Cols) {
@@ -279,6 +281,9 @@ func (b *Binder) withGroup(s *scope, w *ast.With, is []int) {
 	at := &scope{parent: s.parent, ctes: append([]*cte(nil), s.ctes...), q: &queryState{}}
 	for _, i := range is {
 		c := w.CTEs[i]
+		if c.Search != nil || c.Cycle != nil {
+			unsupported(c.Pos, "SEARCH or CYCLE of a WITH query that reads another one which reads it")
+		}
 		sel, ok := c.Query.(*ast.Select)
 		if !ok {
 			fail(sqlerr.InvalidRecursion, c.Pos, "recursive query \"%s\" must not contain data-modifying statements", c.Name)

@@ -375,10 +375,10 @@ func (b *Binder) recursive(c *cte) *Query {
 func (b *Binder) workingRef(q *scope, c *cte, alias *ast.Alias) *fromItem {
 	n := &logical.Working{ID: c.working.id, Name: c.name, All: c.working.all}
 	r := &relItem{name: c.name, relName: c.name}
-	for _, oc := range c.working.cols {
+	for i, oc := range c.working.cols {
 		id := b.Meta.New(oc.Name, b.Meta.Type(oc.ID))
 		n.Out = append(n.Out, id)
-		r.cols = append(r.cols, scopeCol{name: oc.Name, id: id})
+		r.cols = append(r.cols, scopeCol{name: oc.Name, id: id, hidden: i >= len(c.working.cols)-c.hidden})
 	}
 	q.q.recursive = true
 	var node logical.Node = n

@@ -70,6 +70,8 @@ type cte struct {
 	// recursive: it reads itself. working is set while its second term is bound.
 	recursive bool
 	working   *working
+	// hidden of its last columns are in no star of its own terms, and dropped are not there outside of them (SEARCH and CYCLE).
+	hidden, dropped int
 	// group are the items that it reads and that read it, if it is not alone.
 	group *mutual
 }

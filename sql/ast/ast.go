@@ -494,7 +494,25 @@ type CTE struct {
 	Columns      []string
 	Query        Statement
 	Materialized *bool // nil: not said
+	Search       *SearchClause
+	Cycle        *CycleClause
 	Pos          int
+}
+
+// SearchClause is SEARCH DEPTH or BREADTH FIRST BY columns SET set.
+type SearchClause struct {
+	Breadth bool
+	Columns []string
+	Set     string
+	Pos     int
+}
+
+// CycleClause is CYCLE columns SET mark TO value DEFAULT default USING path.
+type CycleClause struct {
+	Columns        []string
+	Mark, Path     string
+	Value, Default Expr
+	Pos            int
 }
 
 // TableExpr is an item of FROM.

@@ -154,8 +154,38 @@ func (w *writer) with(c *ast.With) {
 		w.puts("(")
 		w.statement(t.Query)
 		w.puts(")")
+		w.traversal(&t)
 	})
 	w.puts(" ")
+}
+
+// traversal writes the SEARCH and CYCLE clauses of a WITH item.
+func (w *writer) traversal(t *ast.CTE) {
+	names := func(ns []string) {
+		w.list(len(ns), func(i int) { w.ident(ns[i]) })
+	}
+	if s := t.Search; s != nil {
+		order := "DEPTH"
+		if s.Breadth {
+			order = "BREADTH"
+		}
+		w.puts(" SEARCH ", order, " FIRST BY ")
+		names(s.Columns)
+		w.puts(" SET ")
+		w.ident(s.Set)
+	}
+	if y := t.Cycle; y != nil {
+		w.puts(" CYCLE ")
+		names(y.Columns)
+		w.puts(" SET ")
+		w.ident(y.Mark)
+		w.puts(" TO ")
+		w.expr(y.Value)
+		w.puts(" DEFAULT ")
+		w.expr(y.Default)
+		w.puts(" USING ")
+		w.ident(y.Path)
+	}
 }
 
 func (w *writer) query(s *ast.Select) {
