@@ -318,3 +318,57 @@ func TestRegionRestartInAnIteration(t *testing.T) {
 		t.Errorf("actors %v of a job that has not failed, now %v", before, after)
 	}
 }
+
+// TestALoopThatMultipliesItsRows (S24): feedback and log are far larger than their memory, so both are on disk. Checkpoints come
+// through, nothing stands still, others are read meanwhile, and a crash at any of these moments leads to the same rows.
+func TestALoopThatMultipliesItsRows(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	n, _ := loopNode(t, disk, 2, newFaulty(), func(c *server.Config) {
+		tune := c.Tune
+		c.Tune = func(e *engine.Config) {
+			tune(e)
+			e.LoopMemory = 256
+		}
+	})
+	a, k := dial(t, n), dial(t, n)
+	a.must("CREATE TABLE dense (a int8, b int8)")
+	const pairs = "WITH RECURSIVE p(a, b) AS (SELECT a, b FROM dense UNION SELECT p.a, q.b FROM p JOIN p q ON p.b = q.a) SELECT a, b FROM p"
+	a.must("CREATE MATERIALIZED VIEW pairs AS " + pairs)
+	a.must("INSERT INTO dense SELECT i, (i * 7 + j) % 40 FROM generate_series(0, 39) AS s(i), generate_series(1, 5) AS r(j)")
+	all := in(t, n, "SELECT count(*) FROM pairs")
+	saved := make(chan error, 1)
+	go func() {
+		_, err := k.Exec(t.Context(), "CHECKPOINT")
+		saved <- err
+	}()
+	var crashed []*vfs.MemFS
+	for i := range 20 {
+		a.must(fmt.Sprintf("INSERT INTO other VALUES (%d)", i))
+		a.want("SELECT n FROM others", fmt.Sprint(i+1))
+		if i%7 == 3 {
+			crashed = append(crashed, disk.CrashClone(vfs.CrashCloneCfg{}))
+		}
+	}
+	if err := <-saved; err != nil {
+		t.Error(err)
+	}
+	if got := <-all; !slices.Equal(got, []string{"1600"}) {
+		t.Errorf("%v pairs, want 1600", got)
+	}
+	crashed = append(crashed, disk.CrashClone(vfs.CrashCloneCfg{}))
+	for i, fs := range crashed {
+		again, err := open(fs, 2, func(r *connector.Registry) { newFaulty().register(r) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, again)
+		c.want("SELECT count(*) FROM pairs", "1600")
+		c.must("DELETE FROM dense WHERE a % 2 = 0")
+		if got, want := c.get("SELECT count(*) FROM pairs"), c.get("SELECT count(*) FROM ("+pairs+") q"); !slices.Equal(got, want) {
+			t.Errorf("crash %d: %v pairs, want %v", i, got, want)
+		}
+		if err := again.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
