@@ -98,6 +98,7 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		err = s.checkSpace(size)
 	}
 	if err != nil {
+		s.lacking.Store(size)
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
 
@@ -126,9 +127,14 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		records = appendMeta(records, c.Meta, info, batch)
 		err = s.commitBatch(size, sections, records, c.DropTables)
 	}
+	if noRoom(err) {
+		s.lacking.Store(size)
+		err = diskFull(err)
+	}
 	if err != nil {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
+	s.lacking.Store(0)
 	s.batchEpoch = batch
 	s.head.checkpoint(info)
 	s.commitBytes.Store(size)
@@ -163,7 +169,7 @@ const maxCommit = 3 << 30
 // commitBatch writes a checkpoint, and the deletion of tables, as one synced batch.
 func (s *Store) commitBatch(size int64, sections []section, records []record, drops []TableID) error {
 	b := s.db.NewBatchWithSize(int(size) + 1024)
-	defer b.Close()
+	defer s.closeBatch(b)
 	w := batchWriter{b}
 	for _, sec := range sections {
 		if err := sec.write(w); err != nil {
@@ -270,7 +276,7 @@ func (s *Store) Retain(live func(TableID) bool) error {
 	}
 	s.compactions.release()
 	b := s.db.NewBatch()
-	defer b.Close()
+	defer s.closeBatch(b)
 	for _, id := range ids {
 		s.cfg.Logger.Info("storage: deleting a table that nothing refers to", "table", uint32(id))
 		if err := deleteTable(b, id); err != nil {
@@ -371,13 +377,13 @@ func (s *Store) checkSpace(size int64) error {
 	return nil
 }
 
-// CheckRoom gives the error, SQLSTATE 53100, that even a small commit would have at present, nil if there is
-// room for one.
+// CheckRoom gives the error, SQLSTATE 53100, that even a small commit would have at present, or that the last one has had and would
+// have again, nil if there is room.
 func (s *Store) CheckRoom() error {
 	if s.room.full() {
 		return diskFull(fmt.Errorf("a checkpoint waits for room in %s", s.cfg.Dir))
 	}
-	return s.checkSpace(0)
+	return s.checkSpace(s.lacking.Load())
 }
 
 func diskFull(cause error) error {

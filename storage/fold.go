@@ -196,6 +196,11 @@ func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 		size += t.groups[n].bytes
 		n++
 	}
+	// What waits for room keeps the tail locked. The next commit that has room wakes the folder again.
+	if err := s.checkSpace(size); err != nil {
+		t.mu.Unlock()
+		return err
+	}
 	t.folding = t.groups[n-1].epoch
 	last := t.folding
 	t.wanted.Store(false)
@@ -302,7 +307,7 @@ func deleteBlobs(b *pebble.Batch, id TableID, last Epoch) error {
 // foldBatch applies a batch unless the table has been dropped, and then calls done, if not nil,
 // before anybody else sees the tail.
 func (s *Store) foldBatch(t *stateTail, b *pebble.Batch, done func()) error {
-	defer b.Close()
+	defer s.closeBatch(b)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.dropped {

@@ -211,16 +211,41 @@ func (s *Store) openIngest() error {
 	return nil
 }
 
-// guard calls f. Pebble reports a failed write ahead log as fatal; that becomes an error here.
-func (s *Store) guard(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			e, ok := r.(*engineError)
-			if !ok {
-				panic(r)
+// guard calls f. Pebble reports a failed write ahead log as fatal; that becomes an error here. Once the store is given up, f may stand still
+// for good, waiting for room, and guard returns.
+func (s *Store) guard(f func() error) error {
+	done := make(chan error, 1)
+	var broken any
+	go func() {
+		var err error
+		defer func() {
+			if r := recover(); r != nil {
+				e, ok := r.(*engineError)
+				if !ok {
+					broken = r
+				}
+				err = e
 			}
-			err = e
-		}
+			done <- err
+		}()
+		err = f()
 	}()
-	return f()
+	select {
+	case err := <-done:
+		if broken != nil {
+			panic(broken)
+		}
+		return err
+	case <-s.abandoned:
+		return s.failure.Load()
+	}
+}
+
+// closeBatch ends the use of a batch, unless Pebble stands still in the middle of it: then nobody may have it again.
+func (s *Store) closeBatch(b *pebble.Batch) {
+	select {
+	case <-s.abandoned:
+	default:
+		_ = b.Close() // it does not fail
+	}
 }

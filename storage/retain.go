@@ -344,7 +344,7 @@ func (s *Store) pebbleCheckpoint(dir string) (err error) {
 			err = e
 		}
 	}()
-	return s.db.Checkpoint(dir)
+	return s.guard(func() error { return s.db.Checkpoint(dir) })
 }
 
 // removeRetained removes retained checkpoints, oldest first, and the log that only they needed.

@@ -22,9 +22,11 @@ type roomFS struct {
 	logger *slog.Logger
 	// waiting counts the writes that wait.
 	waiting atomic.Int32
-	// given is closed when nobody shall wait any more.
+	// given is closed when nobody waits any more for those who wait: they stand still for good.
 	given  chan struct{}
 	giveUp sync.Once
+	// stuck is told that somebody does.
+	stuck func()
 	// wanted is told, if not nil, that a write waits. It must not block: Pebble's locks may be held.
 	wanted func()
 }
@@ -41,7 +43,8 @@ func (fs *roomFS) Unwrap() vfs.FS { return fs.FS }
 // full tells whether somebody waits for room.
 func (fs *roomFS) full() bool { return fs.waiting.Load() > 0 }
 
-// interrupt makes all who wait give up: their writes fail.
+// interrupt makes all who wait, and who would have to from now on, stand still for good. An error is not for them: there are places where
+// Pebble ends the process then.
 func (fs *roomFS) interrupt() { fs.giveUp.Do(func() { close(fs.given) }) }
 
 func noRoom(err error) bool {
@@ -72,7 +75,8 @@ func (fs *roomFS) try(name string, f func() error) error {
 		case <-timer.C:
 			timer.Reset(roomPoll)
 		case <-fs.given:
-			return err
+			fs.stuck()
+			select {}
 		}
 		if err = f(); !noRoom(err) {
 			return err

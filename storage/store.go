@@ -155,7 +155,11 @@ type Store struct {
 	tailBytes atomic.Int64
 	// commitBytes is what the last commit has written.
 	commitBytes atomic.Int64
-	folder      *folder
+	// lacking is the size of the last checkpoint if there was no room for it.
+	lacking atomic.Int64
+	// abandoned is closed when Pebble stands still for good; failure says why.
+	abandoned chan struct{}
+	folder    *folder
 
 	// mu guards what follows. It is taken before an arrangement's lock, never after.
 	mu           sync.Mutex
@@ -225,6 +229,11 @@ func Open(cfg Config) (_ *Store, err error) {
 		room:         newRoomFS(cfg.FS, cfg.Logger),
 	}
 	s.needRoom = make(chan struct{}, 1)
+	s.abandoned = make(chan struct{})
+	s.room.stuck = sync.OnceFunc(func() {
+		s.failure.CompareAndSwap(nil, &engineError{msg: "it was given up while it waited for room on the disk"})
+		close(s.abandoned)
+	})
 	s.room.wanted = func() { notify(s.needRoom) }
 	defer func() {
 		if r := recover(); r != nil {
@@ -289,8 +298,8 @@ func (s *Store) newBase() *base {
 	}, s.readError)
 }
 
-// GiveUp makes writes of the engine that wait because the disk is full fail, so that a store that is to be closed
-// can be. What they belong to is not committed, and the store has failed then.
+// GiveUp is called before a store is closed: nobody waits any more for writes of the engine that wait because the disk is full. What they
+// belong to is not committed, and the store has failed then.
 func (s *Store) GiveUp() { s.room.interrupt() }
 
 // Close ends the store. Snapshots, versions and iterators must be released before; what is not
@@ -313,22 +322,25 @@ func (s *Store) Close() error {
 
 	s.stopFolder()
 	err := errors.Join(s.log.close(), s.head.close())
-	for _, a := range arrs {
-		a.mu.Lock()
-		for _, v := range a.versions {
-			v.base.unref()
+	closed := s.guard(func() error {
+		for _, a := range arrs {
+			a.mu.Lock()
+			for _, v := range a.versions {
+				v.base.unref()
+			}
+			a.versions = nil
+			a.base.unref()
+			a.mu.Unlock()
 		}
-		a.versions = nil
-		a.base.unref()
-		a.mu.Unlock()
-	}
-	s.base.unref()
-	if f := s.failure.Load(); f != nil {
-		// A failed engine holds locks that its Close waits for. Its files are consistent: the
-		// next Open recovers from them.
-		return errors.Join(err, f, s.lock.Close())
-	}
-	return errors.Join(err, s.db.Close(), s.lock.Close())
+		s.base.unref()
+		if f := s.failure.Load(); f != nil {
+			// A failed engine holds locks that its Close waits for. Its files are consistent: the
+			// next Open recovers from them.
+			return f
+		}
+		return s.db.Close()
+	})
+	return errors.Join(err, closed, s.lock.Close())
 }
 
 // Log gives the durable log.

@@ -2,7 +2,7 @@ package loop
 
 import "fmt"
 
-// Spill keeps bytes outside of memory for as long as the process lives.
+// Spill keeps bytes outside of memory for as long as the process lives. What it does not take stays in memory.
 type Spill interface {
 	// Write keeps b and gives its place.
 	Write(b []byte) (at int64, err error)
@@ -12,7 +12,7 @@ type Spill interface {
 	Reset() error
 }
 
-// stash keeps records in memory up to a budget, and beyond it in a spill.
+// stash keeps records in memory up to a budget, and beyond it in a spill, as far as that takes them.
 type stash struct {
 	budget int
 	spill  Spill // nil: everything stays in memory
@@ -36,7 +36,9 @@ func (s *stash) put(b []byte) (place, error) {
 	}
 	at, err := s.spill.Write(b)
 	if err != nil {
-		return place{}, fmt.Errorf("loop: spill %d bytes: %w", len(b), err)
+		// A disk that is full. What goes round cannot wait for room: everybody waits for it. So it stays in memory.
+		s.bytes += len(b)
+		return place{mem: b, n: len(b)}, nil
 	}
 	s.spilled++
 	return place{at: at, n: len(b), out: true}, nil

@@ -225,14 +225,39 @@ func TestChannelGrowsAndSpills(t *testing.T) {
 	}
 }
 
+// TestChannelSpillFails: what a full disk does not take stays in memory, in its place, and when there is room again what comes is spilled.
 func TestChannelSpillFails(t *testing.T) {
-	spill := &memSpill{fail: errors.New("no room")}
+	spill := &memSpill{}
 	c := NewChannel(3, spill)
-	if err := c.Push(Feedback{Record: []byte("abc")}); err != nil {
-		t.Fatal(err)
+	push := func(records string) {
+		t.Helper()
+		for _, r := range records {
+			if err := c.Push(Feedback{Record: []byte(string(r))}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	if err := c.Push(Feedback{Record: []byte("d")}); !errors.Is(err, spill.fail) {
-		t.Fatalf("error %v", err)
+	push("abcde")
+	spill.fail = errors.New("no room")
+	push("fg")
+	if c.Bytes() != 5 || c.Spilled() != 2 {
+		t.Fatalf("%d bytes in memory, %d records spilled", c.Bytes(), c.Spilled())
+	}
+	spill.fail = nil
+	push("h")
+	if c.Bytes() != 5 || c.Spilled() != 3 {
+		t.Fatalf("%d bytes in memory, %d records spilled", c.Bytes(), c.Spilled())
+	}
+	got := ""
+	for c.Len() > 0 {
+		m, _, err := c.Pop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += string(m.(Feedback).Record)
+	}
+	if got != "abcdefgh" || c.Bytes() != 0 || c.Spilled() != 0 {
+		t.Fatalf("%s, %d bytes in memory, %d records spilled", got, c.Bytes(), c.Spilled())
 	}
 }
 

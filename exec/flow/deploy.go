@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/checkpoint/channel"
@@ -149,15 +150,23 @@ func (r *Runtime) removable(ids []JobID) error {
 	return nil
 }
 
-// Save makes a checkpoint that contains save, without changing the graph, and awaits it. The error wraps
-// ErrRestarting if nothing was saved because a job that save needs was lost.
+// Save makes a checkpoint that contains save, without changing the graph, and awaits it. With an error nothing of it was
+// saved, or will be, unless the runtime has ended. The error wraps ErrRestarting if a job that save needs was lost, and is
+// SQLSTATE 53100 if the disk has no room for the checkpoint. If ctx ends it returns its cause, or nil if it is too late for that: a
+// checkpoint that is being written meanwhile is awaited.
 func (r *Runtime) Save(ctx context.Context, save Save) error {
 	r.graph.Lock()
 	durable, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// out is why the save was left out, once it was.
+	var out atomic.Pointer[error]
+	leave := func(err error) {
+		out.Store(&err)
+		cancel(err)
+	}
 	m := &Mutation{
 		save: save, injected: make(chan storage.Epoch, 1),
-		lost: func() { cancel(fmt.Errorf("flow: not saved: %w", ErrRestarting)) },
+		lost: func() { leave(fmt.Errorf("flow: not saved: %w", ErrRestarting)) }, refused: leave,
 	}
 	for _, id := range save.Needs {
 		d := r.job(id)
@@ -173,10 +182,17 @@ func (r *Runtime) Save(ctx context.Context, save Save) error {
 		return err
 	}
 	err = r.WaitDurable(durable, e)
-	if cause := context.Cause(durable); cause != nil && ctx.Err() == nil {
-		return cause
+	if err != nil && r.ctx.Err() == nil && out.Load() == nil && r.takeBack(m) {
+		return context.Cause(ctx)
 	}
-	return err
+	if why := out.Load(); why != nil {
+		return *why
+	}
+	if r.ctx.Err() != nil {
+		return err
+	}
+	// What could not be taken back is saved.
+	return nil
 }
 
 // SaveLater makes save part of the next checkpoint, and does not await it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirdb/weir/checkpoint"
+	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/storage"
 )
 
@@ -53,11 +54,13 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []chec
 	commit.Meta = append(commit.Meta, storage.MetaOp{Key: keeperKey, Value: numbers})
 	r.inject.Lock()
 	saves, logs, at := 0, 0, int64(0)
-	for _, s := range r.saves {
+	for k := range r.saves {
+		s := &r.saves[k]
 		if s.epoch > epoch {
 			break
 		}
 		saves++
+		s.taken = true
 		commit.Meta = append(commit.Meta, s.save.Meta...)
 		commit.DropTables = append(commit.DropTables, s.save.Drop...)
 	}
@@ -83,6 +86,7 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []chec
 			// Trying again cannot help: the store must be opened again, and that is recovery.
 			r.fail(nil, err)
 		}
+		r.notCommitted(err)
 		return err
 	}
 	r.pressure.sealed.Add(-sealed)
@@ -91,6 +95,57 @@ func (c committer) Commit(ctx context.Context, e checkpoint.Epoch, states []chec
 	r.inject.Lock()
 	r.saves = slices.Delete(r.saves, 0, saves)
 	r.logAt = slices.Delete(r.logAt, 0, logs)
+	r.commitEnded()
 	r.inject.Unlock()
 	return nil
+}
+
+// notCommitted notes that a checkpoint could not be written. If that is for lack of room, who waits for one that has his
+// definition is told, and the next one does not have it.
+func (r *Runtime) notCommitted(err error) {
+	full := sqlerr.From(err).Code == sqlerr.DiskFull
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	r.saves = slices.DeleteFunc(r.saves, func(s epochSave) bool {
+		refuse := s.taken && full && s.refused != nil
+		if refuse {
+			s.refused(err)
+		}
+		return refuse
+	})
+	for k := range r.saves {
+		r.saves[k].taken = false
+	}
+	r.commitEnded()
+}
+
+// commitEnded wakes those who wait for the end of an attempt to write a checkpoint; inject is locked.
+func (r *Runtime) commitEnded() {
+	close(r.committed)
+	r.committed = make(chan struct{})
+}
+
+// takeBack leaves what a mutation was to save out of every checkpoint that is written from now on; false if it is in one
+// already, or not there for another reason. While one is being written that has it, that is not known: it waits for the end of that.
+func (r *Runtime) takeBack(m *Mutation) bool {
+	for {
+		r.inject.Lock()
+		k := slices.IndexFunc(r.saves, func(s epochSave) bool { return s.Mutation == m })
+		if k < 0 {
+			r.inject.Unlock()
+			return false
+		}
+		if !r.saves[k].taken {
+			r.saves = slices.Delete(r.saves, k, k+1)
+			r.inject.Unlock()
+			return true
+		}
+		ended := r.committed
+		r.inject.Unlock()
+		select {
+		case <-ended:
+		case <-r.ctx.Done():
+			return false
+		}
+	}
 }

@@ -24,7 +24,7 @@ import (
 //
 // Nobody waits for ever: a checkpoint that was demanded when the wait began ends it, whatever the counters
 // say, so that one that is wrong costs speed and nothing else. A checkpoint that cannot be written, because
-// the disk is full, does hold up the input until there is room.
+// the disk is full, does hold up the sources until there is room; writers get an error.
 
 const (
 	// pressurePoll is how often who waits looks again.
@@ -93,7 +93,7 @@ func (r *Runtime) room() bool {
 }
 
 // Admit waits until a write to the given tables may be submitted to the log. Who writes to none does not
-// wait: reads end with a commit too.
+// wait: reads end with a commit too. If it would wait for a checkpoint for which the disk has no room, that is an error, SQLSTATE 53100.
 func (r *Runtime) Admit(ctx context.Context, jobs []JobID) error {
 	if len(jobs) == 0 {
 		return nil
@@ -106,6 +106,12 @@ func (r *Runtime) Admit(ctx context.Context, jobs []JobID) error {
 		}
 		if ok {
 			return nil
+		}
+		if !r.room() {
+			// Only a checkpoint helps, and there is no room for one.
+			if err := r.cfg.Store.CheckRoom(); err != nil {
+				return err
+			}
 		}
 		if !waited {
 			waited = true

@@ -101,8 +101,10 @@ type Mutation struct {
 	removeEdges map[edgeID]bool
 	save        Save
 	// needs are the jobs of save.Needs; lost is called when one of them is lost in time.
-	needs    []*deployed
-	lost     func()
+	needs []*deployed
+	lost  func()
+	// refused, if not nil, is called when there is no room for the checkpoint that was to have save, which is then in none.
+	refused  func(error)
 	injected chan storage.Epoch // capacity 1
 }
 
@@ -221,6 +223,8 @@ type Runtime struct {
 	// saves and logAt are what checkpoints that are not committed yet must contain, oldest first.
 	saves []epochSave
 	logAt []epochLog
+	// committed is closed, and replaced, whenever an attempt to write a checkpoint has ended; guarded by inject.
+	committed chan struct{}
 	// onWay are the epochs that are injected and not complete, oldest first.
 	onWay []injection
 
@@ -244,6 +248,8 @@ type Runtime struct {
 type epochSave struct {
 	epoch storage.Epoch
 	*Mutation
+	// taken: a checkpoint is being written that has it.
+	taken bool
 }
 
 // without tells whether a job that the save needs is dead.
@@ -315,7 +321,7 @@ func NewRuntime(ctx context.Context, cfg Config) *Runtime {
 	}
 	r := &Runtime{
 		cfg: cfg, jobs: map[JobID]*deployed{}, tables: map[JobID]*actor{}, live: map[ActorID]*actor{},
-		opened: make(chan struct{}), open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos, regions: map[ActorID]*Region{},
+		opened: make(chan struct{}), committed: make(chan struct{}), open: cfg.Store.Checkpoint().Epoch + 1, logPos: cfg.LogPos, regions: map[ActorID]*Region{},
 		gaps: map[JobID][]gap{}, leaving: map[*deployed]bool{}, producers: map[producerKey]channel.ProducerID{},
 	}
 	r.frontiers.injected.Store(uint64(cfg.Store.Checkpoint().Epoch))
@@ -494,7 +500,7 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 		if m.without() {
 			m.lost()
 		} else if !m.save.empty() {
-			r.saves = append(r.saves, epochSave{epoch, m})
+			r.saves = append(r.saves, epochSave{epoch: epoch, Mutation: m})
 		}
 	}
 	// Arrangements do not depend on each other, so the order is of no consequence.

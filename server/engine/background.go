@@ -57,8 +57,8 @@ type background struct {
 }
 
 // AddInBackground creates a materialized view and does not wait until it is filled. The caller has locked the catalog.
-func (i *Incarnation) AddInBackground(rel *catalog.Relation) error {
-	if err := i.Change(func(c *catalog.Catalog) { c.SetPending(rel.ID, rel) }); err != nil {
+func (i *Incarnation) AddInBackground(ctx context.Context, rel *catalog.Relation) error {
+	if err := i.Change(ctx, func(c *catalog.Catalog) { c.SetPending(rel.ID, rel) }); err != nil {
 		return err
 	}
 	i.fillInBackground(rel)
@@ -108,7 +108,7 @@ func (i *Incarnation) setPending(ctx context.Context, id catalog.ID, rel *catalo
 		return err
 	}
 	defer unlock()
-	return i.Change(func(c *catalog.Catalog) { c.SetPending(id, rel) })
+	return i.Change(ctx, func(c *catalog.Catalog) { c.SetPending(id, rel) })
 }
 
 // fillUntilDone tries again as long as what is in the way are failures of others.
@@ -141,7 +141,7 @@ func (i *Incarnation) CancelBackground(ctx context.Context, id catalog.ID) error
 	if i.Catalog().Pending[id] == nil {
 		return nil
 	}
-	return i.Change(func(c *catalog.Catalog) { c.SetPending(id, nil) })
+	return i.Change(ctx, func(c *catalog.Catalog) { c.SetPending(id, nil) })
 }
 
 // PendingReaders are the views that are being created in the background and read one of some relations.

@@ -42,7 +42,7 @@ func (i *Incarnation) LockDDL(ctx context.Context, refused bool) (unlock func(),
 			return nil, i.explain(checkpoint.ErrStopped)
 		}
 		if refused || !i.restarting() {
-			return func() { <-i.e.ddl }, nil
+			return i.lease(), nil
 		}
 		<-i.e.ddl
 	}
@@ -81,15 +81,22 @@ func (i *Incarnation) edit(change func(c *catalog.Catalog)) *catalog.Catalog {
 	return c
 }
 
-// Change saves a catalog change that concerns no job: a view, a schema, a source, a name, a comment. Once
-// its checkpoint is asked for it cannot be taken back: with a full disk it waits for room.
-func (i *Incarnation) Change(change func(c *catalog.Catalog)) error {
+// Change saves a catalog change that concerns no job: a view, a schema, a source, a name, a comment. If there is an error, which is
+// SQLSTATE 53100 on a full disk and the cause of ctx if that ends before, nothing has changed.
+func (i *Incarnation) Change(ctx context.Context, change func(c *catalog.Catalog)) error {
+	before := i.Catalog()
+	return i.finish(ctx, func() error { return i.change(ctx, change) }, func() error {
+		return i.change(i.Ctx, func(c *catalog.Catalog) { *c = *before.Clone() })
+	})
+}
+
+func (i *Incarnation) change(ctx context.Context, change func(c *catalog.Catalog)) error {
 	c := i.edit(change)
 	op, err := encodeCatalog(c)
 	if err != nil {
 		return err
 	}
-	if err := i.RT.Save(i.Ctx, flow.Save{Meta: []storage.MetaOp{op}}); err != nil {
+	if err := i.RT.Save(ctx, flow.Save{Meta: []storage.MetaOp{op}}); err != nil {
 		return i.explain(err)
 	}
 	i.publishCatalog(c)
@@ -108,19 +115,19 @@ func (i *Incarnation) publishCatalog(c *catalog.Catalog) {
 
 // commit is Change for relations whose jobs are in the graph already: they are in the catalog only together
 // with their state. What else save has is saved too.
-func (i *Incarnation) commit(save flow.Save, made *creation, jobs []flow.JobID, change func(c *catalog.Catalog)) error {
-	return i.commitThen(save, made, jobs, change, func() {})
+func (i *Incarnation) commit(ctx context.Context, save flow.Save, made *creation, jobs []flow.JobID, change func(c *catalog.Catalog)) error {
+	return i.commitThen(ctx, save, made, jobs, change, func() {})
 }
 
 // commitThen is commit, and calls then when the change is durable and not published.
-func (i *Incarnation) commitThen(save flow.Save, made *creation, jobs []flow.JobID, change func(c *catalog.Catalog), then func()) error {
+func (i *Incarnation) commitThen(ctx context.Context, save flow.Save, made *creation, jobs []flow.JobID, change func(c *catalog.Catalog), then func()) error {
 	c := i.edit(change)
 	op, err := encodeCatalog(c)
 	if err != nil {
 		return err
 	}
 	save.Meta, save.Needs = append(save.Meta, op), jobs
-	if err := i.RT.Save(i.Ctx, save); err != nil {
+	if err := i.RT.Save(ctx, save); err != nil {
 		if errors.Is(err, flow.ErrRestarting) {
 			// The reason is about to be known.
 			select {
@@ -136,10 +143,44 @@ func (i *Incarnation) commitThen(save flow.Save, made *creation, jobs []flow.Job
 }
 
 // AddTable creates a table; with a connector it also starts to read, and src is its source. If there is an
-// error nothing of it stays, unless the incarnation ends, when it is either complete or not there.
-func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) (err error) {
+// error, or ctx ends before, nothing of it stays, unless the incarnation ends, when it is either complete or not there.
+func (i *Incarnation) AddTable(ctx context.Context, rel *catalog.Relation, src exec.Source) (err error) {
 	r := *rel
 	rel = &r
+	return i.finish(ctx, func() error { return i.addTable(ctx, rel, src) }, func() error { return i.remove(i.Ctx, rel.ID) })
+}
+
+// remove drops a relation that was just made, and that nothing depends on.
+func (i *Incarnation) remove(ctx context.Context, id catalog.ID) error {
+	rel := i.Catalog().RelationByID(id)
+	if rel == nil {
+		return nil
+	}
+	locks := table.NewTx()
+	var tables []*table.Table
+	if t := i.Table(id); t != nil && !rel.HasConnector() {
+		if err := locks.Lock(ctx, t, true); err != nil {
+			locks.Release()
+			return err
+		}
+		tables = append(tables, t)
+	}
+	return i.drop(ctx, []*catalog.Relation{rel}, locks, tables)
+}
+
+// DropLater drops a relation that was just made, and is not to be there after all. It does not wait for that, which on a full disk takes
+// until there is room; the catalog, which the caller has locked, stays locked meanwhile.
+func (i *Incarnation) DropLater(id catalog.ID) {
+	release := i.keepDDL()
+	i.wg.Go(func() {
+		defer release()
+		if err := i.remove(i.Ctx, id); err != nil && i.Ctx.Err() == nil {
+			i.e.cfg.Logger.Warn("a relation that was not completed stays", "event", "definition_stays", "relation", uint32(id), "error", err)
+		}
+	})
+}
+
+func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src exec.Source) (err error) {
 	t := table.New(i.Store, i.locks, rel)
 	ids := i.newStateIDs(rel)
 	var job *flow.Job
@@ -176,7 +217,7 @@ func (i *Incarnation) AddTable(rel *catalog.Relation, src exec.Source) (err erro
 	i.mu.Lock()
 	i.tables[rel.ID] = t
 	i.mu.Unlock()
-	return i.commit(flow.Save{}, made, []flow.JobID{job.ID}, func(c *catalog.Catalog) { c.Put(rel) })
+	return i.commit(ctx, flow.Save{}, made, []flow.JobID{job.ID}, func(c *catalog.Catalog) { c.Put(rel) })
 }
 
 // AddQuery creates a materialized view or a sink from its plan, and returns when it holds everything
@@ -231,10 +272,10 @@ func (i *Incarnation) addQuery(ctx context.Context, rel *catalog.Relation, strea
 	prog.all()
 	jobs = append(jobs, job)
 	c, end := i.create(made...)
-	defer end()
 	i.show(c, rel, prog)
 	e, err := i.RT.Deploy(i.Ctx, i.staleBy(sourceIDs), jobs...)
 	if err != nil {
+		end()
 		return i.explainJob(rel, c, err)
 	}
 	putSources := func(c *catalog.Catalog) {
@@ -248,7 +289,7 @@ func (i *Incarnation) addQuery(ctx context.Context, rel *catalog.Relation, strea
 		// Others may read these sources from now on, whatever becomes of this view.
 		if len(sourceIDs) > 0 {
 			if err = i.RT.Wait(i.Ctx, e); err == nil {
-				err = i.commit(flow.Save{}, c, sourceJobs(sourceIDs), putSources)
+				err = i.commit(i.Ctx, flow.Save{}, c, sourceJobs(sourceIDs), putSources)
 			}
 			if err == nil {
 				sourceIDs = nil
@@ -266,23 +307,26 @@ func (i *Incarnation) addQuery(ctx context.Context, rel *catalog.Relation, strea
 			unlock = sync.OnceFunc(u)
 		}
 	}
-	if err == nil {
-		r := *rel
-		r.StateTables = ids.all()
-		needs := make([]flow.JobID, len(made))
-		for k, id := range made {
-			needs[k] = flow.JobID(id)
+	return i.finish(ctx, func() error {
+		defer end()
+		if err == nil {
+			r := *rel
+			r.StateTables = ids.all()
+			needs := make([]flow.JobID, len(made))
+			for k, id := range made {
+				needs[k] = flow.JobID(id)
+			}
+			err = i.commit(ctx, flow.Save{}, c, needs, func(c *catalog.Catalog) {
+				c.Put(&r)
+				c.SetPending(r.ID, nil)
+				putSources(c)
+			})
 		}
-		err = i.commit(flow.Save{}, c, needs, func(c *catalog.Catalog) {
-			c.Put(&r)
-			c.SetPending(r.ID, nil)
-			putSources(c)
-		})
-	}
-	if err != nil {
-		return errors.Join(i.explainJob(rel, c, err), i.withdraw(rel, ids, sourceIDs))
-	}
-	return nil
+		if err != nil {
+			return errors.Join(i.explainJob(rel, c, err), i.withdraw(rel, ids, sourceIDs))
+		}
+		return nil
+	}, func() error { return i.remove(i.Ctx, rel.ID) })
 }
 
 func sourceJobs(ids map[catalog.ID]*stateIDs) []flow.JobID {
@@ -407,7 +451,6 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also .
 		return err
 	}
 	locks := table.NewTx()
-	defer locks.Release()
 	var tables []*table.Table
 	// By id, as everybody who wants several: two drops cannot meet, since there is one at a time.
 	for _, r := range slices.Backward(rels) {
@@ -416,10 +459,17 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also .
 			continue
 		}
 		if err := locks.Lock(ctx, t, true); err != nil {
+			locks.Release()
 			return i.explain(err)
 		}
 		tables = append(tables, t)
 	}
+	return i.finish(ctx, func() error { return i.drop(i.Ctx, rels, locks, tables, also...) }, nil)
+}
+
+// drop does what Drop does, and releases the locks.
+func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks *table.Tx, tables []*table.Table, also ...func(c *catalog.Catalog)) error {
+	defer locks.Release()
 	var jobs []flow.JobID
 	var drop []storage.TableID
 	var ids []catalog.ID
@@ -467,7 +517,7 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also .
 	for _, t := range tables {
 		t.Drop()
 	}
-	if err := i.RT.WaitDurable(i.Ctx, e); err != nil {
+	if err := i.RT.WaitDurable(ctx, e); err != nil {
 		return i.explain(err)
 	}
 	i.publishCatalog(c)

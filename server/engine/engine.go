@@ -49,8 +49,9 @@ type Config struct {
 	Fault func(job flow.JobID, actor flow.ActorID, operator string)
 	// Watch is for tests: see flow.Config.
 	Watch func(job string, actor flow.ActorID, operator string) flow.Watcher
-	// LoopMemory is flow.Config's.
-	LoopMemory int
+	// LoopMemory and EarlyMemory are flow.Config's.
+	LoopMemory  int
+	EarlyMemory int64
 	// Alignment is what the dataflow does with producers that are ahead by a barrier.
 	Alignment flow.Alignment
 	// MemoryLimit bounds the process, in bytes; 0 = no bound. The engine gives a part of it to the

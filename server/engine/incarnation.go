@@ -77,8 +77,10 @@ type Incarnation struct {
 	all     atomic.Pointer[failover.RestartAll]
 	// published: clients are served, and failures are dealt with one region at a time.
 	published atomic.Bool
-	seqs      *table.Sequences
-	errs      rowErrors
+	// held is the lock of the catalog as it was taken last.
+	held atomic.Pointer[ddlLease]
+	seqs *table.Sequences
+	errs rowErrors
 }
 
 func (i *Incarnation) enter() bool {
@@ -178,7 +180,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint, Alignment: e.cfg.Alignment,
 		Time: &e.clock, Memory: memory, LogPos: store.Checkpoint().LogPos, History: e.history,
 		Failover: i.failover, Fault: e.cfg.Fault, Watch: e.cfg.Watch,
-		LoopMemory: e.cfg.LoopMemory, StuckAfter: e.cfg.StuckAfter,
+		LoopMemory: e.cfg.LoopMemory, EarlyMemory: e.cfg.EarlyMemory, StuckAfter: e.cfg.StuckAfter,
 		Failed: func(f flow.Failure) {
 			i.mu.Lock()
 			i.failed = f

@@ -50,7 +50,7 @@ func (i *Incarnation) Replace(ctx context.Context, reps []Replacement, watch fun
 		}
 	}
 	if len(w.jobs) == 0 {
-		return i.Change(func(c *catalog.Catalog) {
+		return i.Change(ctx, func(c *catalog.Catalog) {
 			for _, r := range w.plain {
 				c.Put(r)
 			}
@@ -230,7 +230,7 @@ func (w *replacing) change() (committed bool, err error) {
 	// A snapshot that was made before has the old rows: whoever reads in it and finds the new catalog is told. So who
 	// comes now waits for the next epoch.
 	absent := func() { i.RT.Absent(olds...) }
-	if err := i.commitThen(flow.Save{Meta: i.fresh(w.ids...)}, w.made, needs, published, absent); err != nil {
+	if err := i.commitThen(i.Ctx, flow.Save{Meta: i.fresh(w.ids...)}, w.made, needs, published, absent); err != nil {
 		return false, err
 	}
 	e := storage.Epoch(i.RT.Marks().Completed) + 1

@@ -172,7 +172,6 @@ func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *cat
 		l.together[r.ID] = true
 	}
 	made, end := i.create(ids...)
-	defer end()
 	var jobs []*flow.Job
 	var old []storage.TableID
 	again := make([]*catalog.Relation, len(rels))
@@ -188,6 +187,7 @@ func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *cat
 		// The plan reads relations from the catalog; those that are filled again are read in this graph only.
 		j, err := i.queryJob(cat, &c, states[k], l)
 		if err != nil {
+			end()
 			return i.notResumed(rel, made, err)
 		}
 		jobs = append(jobs, j)
@@ -198,36 +198,41 @@ func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *cat
 	i.RT.Absent(jobIDs(rels)...)
 	e, err := i.RT.Redeploy(i.Ctx, flow.Save{}, nil, jobs...)
 	if err != nil {
+		end()
 		return i.notResumed(rel, made, err)
 	}
-	if err = i.awaitFilled(ctx, made, l.prog, e); err == nil {
-		l.prog.mu.Lock()
-		e = max(e, l.prog.epoch)
-		l.prog.mu.Unlock()
-		err = i.commit(flow.Save{Meta: i.fresh(ids...), Drop: old}, made, jobIDs(rels), func(c *catalog.Catalog) {
-			for k, r := range again {
-				// Its name and comment may have changed; the catalog is locked, so that they do not now.
-				r.StateTables = states[k].all()
-				c.Put(r)
-			}
-		})
-	}
-	if err != nil {
-		err = i.notResumed(rel, made, err)
-		if i.Ctx.Err() == nil {
-			err = errors.Join(err, i.stopRefill(cat, rels, again, states, err))
+	err = i.awaitFilled(ctx, made, l.prog, e)
+	return i.finish(ctx, func() error {
+		defer end()
+		if err == nil {
+			l.prog.mu.Lock()
+			e = max(e, l.prog.epoch)
+			l.prog.mu.Unlock()
+			err = i.commit(ctx, flow.Save{Meta: i.fresh(ids...), Drop: old}, made, jobIDs(rels), func(c *catalog.Catalog) {
+				for k, r := range again {
+					// Its name and comment may have changed; the catalog is locked, so that they do not now.
+					r.StateTables = states[k].all()
+					c.Put(r)
+				}
+			})
 		}
-		return err
-	}
-	i.mu.Lock()
-	for _, id := range ids {
-		delete(i.stale, id)
-	}
-	i.mu.Unlock()
-	i.resumed(rels)
-	i.RT.Back(e, jobIDs(rels)...)
-	i.wake()
-	return nil
+		if err != nil {
+			err = i.notResumed(rel, made, err)
+			if i.Ctx.Err() == nil {
+				err = errors.Join(err, i.stopRefill(cat, rels, again, states, err))
+			}
+			return err
+		}
+		i.mu.Lock()
+		for _, id := range ids {
+			delete(i.stale, id)
+		}
+		i.mu.Unlock()
+		i.resumed(rels)
+		i.RT.Back(e, jobIDs(rels)...)
+		i.wake()
+		return nil
+	}, nil)
 }
 
 // stopRefill takes the jobs of views that could not be filled again out of the graph. They stay stalled.

@@ -146,7 +146,7 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 				WithHint("A row that replaces another would take back an old one.")
 		}
 	}
-	return tag, d.t.inc.AddTable(td.rel, src)
+	return tag, d.t.inc.AddTable(ctx, td.rel, src)
 }
 
 // addRowID gives a table without primary key a hidden key.
@@ -394,7 +394,7 @@ func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema
 	if err != nil {
 		return "", err
 	}
-	if err := d.t.inc.AddTable(td.rel, nil); err != nil {
+	if err := d.t.inc.AddTable(ctx, td.rel, nil); err != nil {
 		return "", err
 	}
 	w := &write{
@@ -402,11 +402,17 @@ func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema
 		d: &plan.DML{Kind: plan.Insert, Target: td.rel, Auto: []int{n}},
 	}
 	if rows.Len() > 0 {
-		if err := w.insertRows(ctx, rows); err != nil {
-			return "", err
-		}
+		err = w.insertRows(ctx, rows)
 	}
-	return fmt.Sprintf("SELECT %d", rows.Len()), d.t.inc.Commit(ctx, d.t.writes, true)
+	if err == nil {
+		err = d.t.inc.Commit(ctx, d.t.writes, true)
+	}
+	if err != nil {
+		d.t.writes.Release()
+		d.t.inc.DropLater(td.rel.ID)
+		return "", err
+	}
+	return fmt.Sprintf("SELECT %d", rows.Len()), nil
 }
 
 // bindQuery binds the query of a view or sink.
@@ -502,7 +508,7 @@ func (d *definer) createView(ctx context.Context, st *ast.CreateView) error {
 		inheritFrom(rel, old)
 		return d.replace(ctx, old, rel, nil, b.Functions)
 	}
-	return d.t.inc.Change(func(c *catalog.Catalog) { c.Put(rel) })
+	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.Put(rel) })
 }
 
 func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string, error) {
@@ -545,7 +551,7 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	}
 	d.notices(stream)
 	if background != nil {
-		return tag, d.t.inc.AddInBackground(rel)
+		return tag, d.t.inc.AddInBackground(ctx, rel)
 	}
 	if err := d.t.inc.AddQuery(ctx, rel, stream, d.watch); err != nil {
 		return "", err

@@ -42,13 +42,15 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 		return pgwire.Result{}, err
 	}
 	defer unlock()
-	d := &definer{s: s, t: t, e: e, cat: t.inc.Catalog()}
+	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.inc.Catalog()}
 	tag, err := d.run(ctx)
 	return pgwire.Result{Tag: tag}, err
 }
 
 // definer runs one DDL statement; it holds the DDL lock.
 type definer struct {
+	// ctx is that of the statement.
+	ctx context.Context
 	s   *session
 	t   *tx
 	e   *execution
@@ -276,7 +278,7 @@ func (d *definer) createSource(st *ast.CreateSource) error {
 		}
 		rel.Watermark.Idle = idle
 	}
-	return d.t.inc.Change(func(c *catalog.Catalog) { c.Put(rel) })
+	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.Put(rel) })
 }
 
 func execColumns(rel *catalog.Relation) []exec.Column {
@@ -317,7 +319,7 @@ func (d *definer) createSchema(st *ast.CreateSchema) error {
 		}
 	}
 	id := d.t.inc.AllocID()
-	return d.t.inc.Change(func(c *catalog.Catalog) {
+	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
 		c.Schemas[st.Name] = catalog.Schema{ID: id, Name: st.Name, Owner: owner}
 	})
 }
@@ -377,7 +379,7 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 	if err := t.writable(st); err != nil {
 		return pgwire.Result{}, err
 	}
-	d := &definer{s: s, t: t, e: e, cat: t.inc.Catalog()}
+	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.inc.Catalog()}
 	for _, n := range st.Tables {
 		r, err := d.find(ast.KindTable, n, false)
 		if err != nil {
@@ -467,7 +469,7 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	default:
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "this form of ALTER %s is not supported yet", st.Kind)
 	}
-	return d.t.inc.Change(func(cat *catalog.Catalog) {
+	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) {
 		cat.Put(&c)
 		if c.Name == r.Name && c.Schema == r.Schema && c.Owner == r.Owner {
 			return
@@ -576,5 +578,5 @@ func (d *definer) comment(st *ast.Comment) error {
 	} else {
 		c.Comment = text
 	}
-	return d.t.inc.Change(func(cat *catalog.Catalog) { cat.Put(&c) })
+	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.Put(&c) })
 }

@@ -178,7 +178,7 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 		if len(also) == 0 {
 			return nil
 		}
-		return d.t.inc.Change(func(c *catalog.Catalog) {
+		return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
 			for _, change := range also {
 				change(c)
 			}
