@@ -211,7 +211,7 @@ func dieAt(chapter, at int) (died bool, err error) {
 	}
 	begin(0)
 	h.start()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	run := make(chan struct{})
 	go func() {

@@ -111,7 +111,11 @@ func (p *pipeServer) end(want error) {
 			_ = nc.Close()
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	within := time.Second
+	if want == nil {
+		within = time.Minute // it has time
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	if err := p.srv.Shutdown(ctx); !errors.Is(err, want) {
 		p.t.Errorf("shutdown: %v, want %v", err, want)

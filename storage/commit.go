@@ -160,6 +160,35 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	return nil
 }
 
+// SaveMeta changes metadata of the newest checkpoint, durably and at once. What Commit says of errors holds here too. A checkpoint that is
+// retained already stays without it.
+func (s *Store) SaveMeta(meta []MetaOp) error {
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	size := int64(0)
+	for _, m := range meta {
+		size += int64(len(m.Key) + len(m.Value))
+	}
+	err := s.checkSpace(size)
+	for err != nil && s.makeRoom() {
+		err = s.checkSpace(size)
+	}
+	if err != nil {
+		return err
+	}
+	// As with every batch, the record of the checkpoint goes through the log, so that it is known if that is lost.
+	info := s.Checkpoint()
+	records := []record{{key: batchKey, val: binary.BigEndian.AppendUint64(nil, uint64(info.Epoch))}}
+	if err := s.commitBatch(size, nil, appendMeta(records, meta, info, info.Epoch), nil); err != nil {
+		return fmt.Errorf("metadata of checkpoint %d: %w", info.Epoch, err)
+	}
+	s.batchEpoch = info.Epoch
+	return nil
+}
+
 // CommitBytes is about how much the last checkpoint that this process committed has written.
 func (s *Store) CommitBytes() int64 { return s.commitBytes.Load() }
 

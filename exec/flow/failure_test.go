@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 	"github.com/weirdb/weir/storage"
 )
@@ -231,7 +233,7 @@ func TestCheckpointThatCannotBeWritten(t *testing.T) {
 	failed := make(chan checkpoint.Epoch, 100)
 	rt := NewRuntime(context.Background(), Config{
 		Store: store, Logger: slog.New(slog.DiscardHandler), Clock: clock,
-		Checkpoint: checkpoint.Config{BarrierInterval: time.Hour, CheckpointInterval: time.Hour},
+		Checkpoint: checkpoint.Config{BarrierInterval: 1 << 20 * time.Hour, CheckpointInterval: 1 << 20 * time.Hour},
 		Failed:     func(f Failure) { t.Errorf("failure %+v", f) },
 	})
 	rt.Start(checkpoint.Events{CommitFailed: func(e checkpoint.Epoch, err error) {
@@ -240,39 +242,50 @@ func TestCheckpointThatCannotBeWritten(t *testing.T) {
 	w := &world{t: t, store: store, rt: rt, rows: map[int64][2]int64{}}
 	w.deploy(w.tableJob())
 	w.write(insert(1))
-	saved := make(chan error, 2)
 	fs.full.Store(true)
-	save := func(key string) {
-		go func() {
-			saved <- rt.Save(context.Background(), Save{Meta: []storage.MetaOp{{Key: []byte(key), Value: []byte("x")}}})
-		}()
+	of := func(key string) Save {
+		return Save{Meta: []storage.MetaOp{{Key: []byte(key), Value: []byte("x")}}}
 	}
-	save("a")
+	// until lets the time go on until something has ended.
+	until := func(f func() error) error {
+		done := make(chan error, 1)
+		go func() { done <- f() }()
+		for {
+			select {
+			case err := <-done:
+				return err
+			case <-failed:
+			default:
+				runtime.Gosched()
+			}
+			clock.advance(time.Second)
+		}
+	}
+	w.must(rt.SaveLater(t.Context(), of("a")))
 	<-failed
 	w.write(insert(2))
-	save("b")
-	// The second one waits behind the first, which is tried again and fails again. Its barrier must be
-	// in before the third write.
-	for {
-		rt.inject.Lock()
-		n := len(rt.saves)
-		rt.inject.Unlock()
-		if n == 2 {
-			break
-		}
-		w.await(rt.Open())
-	}
+	// The second one waits behind the first, which is tried again and fails again.
+	w.must(rt.SaveLater(t.Context(), of("b")))
+	last := rt.Open() - 1
 	clock.advance(time.Second)
 	<-failed
-	if ok := hasMeta(t, store, "a") || hasMeta(t, store, "b"); ok {
+	// Who waits is told, and nothing of his is saved later.
+	if err := until(func() error { return rt.Save(t.Context(), of("c")) }); sqlerr.From(err).Code != sqlerr.DiskFull {
+		t.Errorf("saving on a full disk: %v", err)
+	}
+	// Who is cancelled first neither.
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancelled := errors.New("cancelled")
+	cancel(cancelled)
+	if err := rt.Save(ctx, of("d")); !errors.Is(err, cancelled) && !errors.Is(err, context.Canceled) {
+		t.Errorf("saving for nobody: %v", err)
+	}
+	if hasMeta(t, store, "a") || hasMeta(t, store, "b") {
 		t.Fatal("a failed checkpoint has saved something")
 	}
 	fs.full.Store(false)
 	w.write(insert(3))
-	clock.advance(time.Second)
-	for range 2 {
-		w.must(<-saved)
-	}
+	w.must(until(func() error { return rt.WaitDurable(t.Context(), last) }))
 	rt.inject.Lock()
 	if len(rt.saves) > 0 || len(rt.logAt) > 0 {
 		t.Errorf("left over: %v %v", rt.saves, rt.logAt)
@@ -284,6 +297,9 @@ func TestCheckpointThatCannotBeWritten(t *testing.T) {
 	defer store.Close()
 	if !hasMeta(t, store, "a") || !hasMeta(t, store, "b") {
 		t.Error("metadata was lost")
+	}
+	if hasMeta(t, store, "c") || hasMeta(t, store, "d") {
+		t.Error("what was refused was saved")
 	}
 	if p := store.Checkpoint().LogPos; p != 2 {
 		t.Errorf("log position %d, want 2: the third write came after the checkpoint", p)

@@ -276,7 +276,7 @@ func (w *world) durable(e storage.Epoch) {
 }
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // dump logs what everybody is doing.
 func (w *world) dump() {

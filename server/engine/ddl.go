@@ -20,16 +20,16 @@ import (
 	"github.com/weirdb/weir/storage"
 )
 
-// LockDDL lets the caller change the catalog until unlock; others wait. It waits for room on the disk and for regions that
-// are being restarted before, without the lock: DROP of what fails must get it. A statement that is refused in any case
-// does not wait.
-func (i *Incarnation) LockDDL(ctx context.Context, refused bool) (unlock func(), err error) {
+// LockDDL lets the caller change the catalog until unlock; others wait. It waits for regions that are being restarted before, without
+// the lock: DROP of what fails must get it. A statement that needs no checkpoint does not wait: one that is refused in any
+// case, or brings no state with it and has nothing to do with those regions.
+func (i *Incarnation) LockDDL(ctx context.Context, alone bool) (unlock func(), err error) {
 	for {
 		// A definition takes effect with a checkpoint. Without room it would wait, and could not be taken back.
 		if err := i.Store.CheckRoom(); err != nil {
 			return nil, err
 		}
-		if !refused {
+		if !alone {
 			if err := i.awaitRegions(ctx); err != nil {
 				return nil, err
 			}
@@ -41,7 +41,7 @@ func (i *Incarnation) LockDDL(ctx context.Context, refused bool) (unlock func(),
 		case <-i.Ctx.Done():
 			return nil, i.explain(checkpoint.ErrStopped)
 		}
-		if refused || !i.restarting() {
+		if alone || !i.restarting() {
 			return i.lease(), nil
 		}
 		<-i.e.ddl
@@ -96,11 +96,25 @@ func (i *Incarnation) change(ctx context.Context, change func(c *catalog.Catalog
 	if err != nil {
 		return err
 	}
-	if err := i.RT.Save(ctx, flow.Save{Meta: []storage.MetaOp{op}}); err != nil {
+	if i.restarting() {
+		err = i.saveNow(op)
+	} else {
+		err = i.RT.Save(ctx, flow.Save{Meta: []storage.MetaOp{op}})
+	}
+	if err != nil {
 		return i.explain(err)
 	}
 	i.publishCatalog(c)
 	return nil
+}
+
+// saveNow saves a catalog without a checkpoint, of which there is none while a region is restarted. That is enough for what brings no
+// state with it: the log has what is written to a table that the newest checkpoint does not know.
+func (i *Incarnation) saveNow(ops ...storage.MetaOp) error {
+	if i.Ctx.Err() != nil {
+		return checkpoint.ErrStopped
+	}
+	return i.Store.SaveMeta(ops)
 }
 
 // publishCatalog makes a catalog that is durable the present one. The log has rows and no definitions, so a checkpoint
@@ -125,6 +139,13 @@ func (i *Incarnation) commitThen(ctx context.Context, save flow.Save, made *crea
 	op, err := encodeCatalog(c)
 	if err != nil {
 		return err
+	}
+	if len(jobs) == 0 && i.restarting() {
+		if err := i.saveNow(append(save.Meta, op)...); err != nil {
+			return err
+		}
+		i.publishCatalog(c)
+		return nil
 	}
 	save.Meta, save.Needs = append(save.Meta, op), jobs
 	if err := i.RT.Save(ctx, save); err != nil {
@@ -217,7 +238,11 @@ func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src e
 	i.mu.Lock()
 	i.tables[rel.ID] = t
 	i.mu.Unlock()
-	return i.commit(ctx, flow.Save{}, made, []flow.JobID{job.ID}, func(c *catalog.Catalog) { c.Put(rel) })
+	needs := []flow.JobID{job.ID}
+	if src == nil {
+		needs = nil // if it fails, everything does, and finds a table without rows
+	}
+	return i.commit(ctx, flow.Save{}, made, needs, func(c *catalog.Catalog) { c.Put(rel) })
 }
 
 // AddQuery creates a materialized view or a sink from its plan, and returns when it holds everything
@@ -509,7 +534,17 @@ func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks 
 		return sqlerr.Newf(sqlerr.UndefinedTable, "the subscription was ended because %q was dropped", i.Catalog().RelationByID(catalog.ID(id)).Name)
 	})
 	jobs, drop = append(jobs, subJobs...), append(drop, subTables...)
-	e, err := i.RT.Remove(i.Ctx, flow.Save{Meta: append(i.fresh(ids...), op), Drop: drop}, jobs...)
+	save := flow.Save{Meta: append(i.fresh(ids...), op), Drop: drop}
+	wait := i.RT.WaitDurable
+	if i.restarting() {
+		// What the dropped relations leave behind goes with the next checkpoint, or with the next start.
+		if err := i.saveNow(save.Meta...); err != nil {
+			i.setDropping(ids, false)
+			return i.explain(err)
+		}
+		save.Meta, wait = nil, i.RT.Wait
+	}
+	e, err := i.RT.Remove(i.Ctx, save, jobs...)
 	if err != nil {
 		i.setDropping(ids, false)
 		return i.explain(err)
@@ -517,7 +552,7 @@ func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks 
 	for _, t := range tables {
 		t.Drop()
 	}
-	if err := i.RT.WaitDurable(ctx, e); err != nil {
+	if err := wait(ctx, e); err != nil {
 		return i.explain(err)
 	}
 	i.publishCatalog(c)

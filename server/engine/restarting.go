@@ -36,6 +36,24 @@ func (i *Incarnation) Abandon(rels []*catalog.Relation) {
 	}
 }
 
+// Apart tells whether relations, and so what is done to them, have nothing to do with the regions that are being restarted, and leave nothing
+// behind that must be finished with a checkpoint, as sinks do.
+func (i *Incarnation) Apart(rels []*catalog.Relation) bool {
+	i.e.foMu.Lock()
+	defer i.e.foMu.Unlock()
+	for _, rel := range rels {
+		if rel.Kind == catalog.Sink {
+			return false
+		}
+		for _, r := range i.e.regions {
+			if r.has(rel.ID) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // awaitRegions waits until nothing is being restarted: checkpoints are held meanwhile, and a definition needs one.
 func (i *Incarnation) awaitRegions(ctx context.Context) error {
 	for {

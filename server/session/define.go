@@ -33,11 +33,7 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 	if err := t.inc.Commit(ctx, t.writes, true); err != nil {
 		return pgwire.Result{}, err
 	}
-	refused := false
-	if st, ok := e.p.ast.(*ast.Drop); ok {
-		refused = (&definer{s: s, t: t, e: e, cat: t.inc.Catalog()}).abandon(st)
-	}
-	unlock, err := t.inc.LockDDL(ctx, refused)
+	unlock, err := t.inc.LockDDL(ctx, (&definer{s: s, t: t, e: e, cat: t.inc.Catalog()}).alone())
 	if err != nil {
 		return pgwire.Result{}, err
 	}
@@ -45,6 +41,28 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.inc.Catalog()}
 	tag, err := d.run(ctx)
 	return pgwire.Result{Tag: tag}, err
+}
+
+// alone tells whether a statement can do without a checkpoint: it brings no state with it, and has nothing to do with what is being
+// restarted after a failure. It is asked before the catalog is locked.
+func (d *definer) alone() bool {
+	switch st := d.e.p.ast.(type) {
+	case *ast.CreateTable:
+		return !slices.ContainsFunc(st.Options, func(o ast.Option) bool { return o.Name == "connector" })
+	case *ast.CreateView:
+		return !st.Materialized
+	case *ast.Alter:
+		if st.Action == "resume" {
+			return false
+		}
+		r, err := d.find(st.Kind, st.Name, true)
+		return err != nil || r == nil || d.t.inc.Apart([]*catalog.Relation{r})
+	case *ast.Drop:
+		return d.abandon(st)
+	case *ast.CreateSink, *ast.CreateIndex, *ast.Reassign:
+		return false
+	}
+	return true
 }
 
 // definer runs one DDL statement; it holds the DDL lock.

@@ -46,7 +46,7 @@ func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
 
 // abandon gives up what is being restarted after a failure and is about to be dropped. It is called before the lock, which
 // somebody may hold who waits for the restart. A statement that will be refused gives up nothing.
-func (d *definer) abandon(st *ast.Drop) (refused bool) {
+func (d *definer) abandon(st *ast.Drop) (alone bool) {
 	named := map[catalog.ID]*catalog.Relation{}
 	if st.Kind == ast.KindFunction {
 		return false
@@ -80,8 +80,9 @@ func (d *definer) abandon(st *ast.Drop) (refused bool) {
 	if len(details) > 0 && !st.Cascade {
 		return true
 	}
-	d.t.inc.Abandon(slices.Collect(maps.Values(all)))
-	return false
+	rels := slices.Collect(maps.Values(all))
+	d.t.inc.Abandon(rels)
+	return d.t.inc.Apart(rels)
 }
 
 // dependent gives relations with all that depends on them, and says of each of those why.

@@ -324,7 +324,7 @@ func rows(ctx context.Context, q interface {
 
 // verify opens a disk and checks what is on it.
 func (w *world) verify(c crash) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	n, err := open(c.fs, w.parallelism)
 	if err != nil {

@@ -215,8 +215,6 @@ func (w *writer) insert(n int) error {
 	return err
 }
 
-const patience = 2 * time.Minute
-
 // refused inserts until there is no room.
 func (w *writer) refused(n int) {
 	w.c.t.Helper()

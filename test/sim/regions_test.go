@@ -25,6 +25,7 @@ import (
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/server"
 	"github.com/weirdb/weir/server/engine"
+	"github.com/weirdb/weir/sql/catalog"
 )
 
 // panics makes operators of chosen jobs panic.
@@ -240,7 +241,7 @@ func TestStalledAndResumed(t *testing.T) {
 	stall := func(name string) {
 		t.Helper()
 		p.setAlways(jobID(t, n, name), true)
-		end := time.Now().Add(30 * time.Second)
+		end := time.Now().Add(patience)
 		for status(t, n, name).State != failover.StateStalled {
 			insert()
 			if time.Now().After(end) {
@@ -339,7 +340,7 @@ func TestStalledAndResumed(t *testing.T) {
 	// A source: its views are filled again, from its start.
 	f.mode.Store(2)
 	f.give(31)
-	end := time.Now().Add(30 * time.Second)
+	end := time.Now().Add(patience)
 	for status(t, n, "src").State != failover.StateStalled {
 		insert()
 		if time.Now().After(end) {
@@ -392,7 +393,7 @@ func TestSinkOfARegion(t *testing.T) {
 		}
 	}
 	a.await("SELECT count(*) FROM v", fmt.Sprint(rows))
-	end := time.Now().Add(20 * time.Second)
+	end := time.Now().Add(patience)
 	for {
 		tables(t, n) // makes a checkpoint
 		b, err := os.ReadFile(path)
@@ -599,4 +600,75 @@ func TestRandomPanics(t *testing.T) {
 	if st.Recoveries > 0 || st.Restarts == 0 {
 		t.Errorf("%d recoveries, %d restarts of regions", st.Recoveries, st.Restarts)
 	}
+}
+
+// TestDefinitionsWhileRestarting: while a region is started again and again, definitions that have nothing to do with it go on: schemas,
+// tables, views, sources, names, drops. They are durable at once, with what is written to the new tables.
+func TestDefinitionsWhileRestarting(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	p := newPanics()
+	tune := func(c *server.Config) {
+		c.RestartAttempts, c.RestartDelayMax = -1, time.Hour
+		p.tune(c)
+	}
+	n := mustOpenTuned(t, mem, newFaulty(), tune)
+	a := dial(t, n)
+	a.must("CREATE TABLE t (id int8 PRIMARY KEY, v int8)")
+	a.must("CREATE MATERIALIZED VIEW bad AS SELECT sum(v) AS n FROM t")
+	a.must("CREATE MATERIALIZED VIEW good AS SELECT count(*) AS n FROM t")
+	a.must("CREATE TABLE old (id serial PRIMARY KEY)")
+	a.must("CREATE MATERIALIZED VIEW over_old AS SELECT count(*) AS n FROM old")
+	a.must("INSERT INTO old VALUES (DEFAULT)")
+	p.setAlways(jobID(t, n, "bad"), true)
+	a.must("INSERT INTO t VALUES (1, 1)")
+	for n.inc(t).Apart([]*catalog.Relation{n.inc(t).Catalog().Relation("public", "bad")}) {
+		a.want("SELECT n FROM good", "1")
+	}
+	a.must("SET statement_timeout = '60s'")
+	for _, sql := range []string{
+		"CREATE SCHEMA s",
+		"CREATE TABLE s.u (id serial PRIMARY KEY, v int8 UNIQUE)",
+		"INSERT INTO s.u (v) VALUES (10), (20)",
+		"CREATE VIEW s.w AS SELECT sum(v) AS n FROM s.u",
+		"COMMENT ON TABLE s.u IS 'new'",
+		"CREATE TABLE gone (id int8)",
+		"INSERT INTO gone VALUES (1)",
+		"DROP TABLE gone",
+		"CREATE TABLE filled AS SELECT v FROM s.u",
+		"CREATE SOURCE src (n int8) WITH (connector = 'faulty')",
+		"ALTER TABLE filled RENAME TO full_of",
+		"DROP MATERIALIZED VIEW over_old",
+		"DROP TABLE old",
+		"INSERT INTO s.u (v) VALUES (30)",
+	} {
+		a.must(sql)
+	}
+	// What does touch it waits, and who waits can be cancelled, and is in nobody's way.
+	a.must("SET statement_timeout = '100ms'")
+	a.fails("57014", "ALTER MATERIALIZED VIEW bad RENAME TO worse")
+	a.fails("57014", "CREATE MATERIALIZED VIEW more AS SELECT v FROM s.u")
+	a.must("SET statement_timeout = '60s'")
+	a.must("CREATE SCHEMA s2")
+	check := func(c *client) {
+		t.Helper()
+		c.want("SELECT n FROM s.w", "60")
+		c.want("SELECT id, v FROM s.u", "1|10", "2|20", "3|30")
+		c.want("SELECT v FROM full_of", "10", "20")
+		c.want("SELECT n FROM good", "1")
+		c.want("SELECT relname FROM pg_class WHERE relname IN ('src', 'gone', 'old', 'over_old', 'filled', 'more', 'worse')", "src")
+		c.fails("23505", "INSERT INTO s.u (v) VALUES (30)")
+	}
+	check(a)
+	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+	p.setAlways(jobID(t, n, "bad"), false)
+	m := mustOpenTuned(t, crashed, newFaulty(), func(c *server.Config) {})
+	b := dial(t, m)
+	check(b)
+	b.want("SELECT n FROM bad", "1")
+	b.must("CREATE MATERIALIZED VIEW more AS SELECT v FROM s.u")
+	b.want("SELECT count(*) FROM more", "3")
+	// Where it was dropped, the view gets out of the way.
+	a.must("DROP MATERIALIZED VIEW bad")
+	a.must("CREATE MATERIALIZED VIEW more AS SELECT v FROM s.u")
+	a.want("SELECT count(*) FROM more", "3")
 }
