@@ -50,7 +50,7 @@ func (d *definer) alone() bool {
 	case *ast.CreateTable:
 		return !slices.ContainsFunc(st.Options, func(o ast.Option) bool { return o.Name == "connector" })
 	case *ast.CreateView:
-		return !st.Materialized
+		return !st.Materialized && !st.OrReplace
 	case *ast.Alter:
 		if st.Action == "resume" {
 			return false
@@ -59,10 +59,10 @@ func (d *definer) alone() bool {
 		return err != nil || r == nil || d.t.inc.Apart([]*catalog.Relation{r})
 	case *ast.Drop:
 		return d.abandon(st)
-	case *ast.CreateSink, *ast.CreateIndex, *ast.Reassign:
-		return false
+	case *ast.CreateSource, *ast.CreateSchema, *ast.CreateRole, *ast.AlterRole, *ast.DropRole, *ast.Grant, *ast.Comment:
+		return true
 	}
-	return true
+	return false
 }
 
 // definer runs one DDL statement; it holds the DDL lock.
