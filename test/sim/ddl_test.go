@@ -55,7 +55,7 @@ func TestDropOfWhatFails(t *testing.T) {
 		}
 		waits := make(chan error, 1)
 		go func() {
-			_, err := b.Exec(t.Context(), "CREATE TABLE u (id int8)")
+			_, err := b.Exec(t.Context(), "CREATE MATERIALIZED VIEW u AS SELECT id FROM t")
 			waits <- err
 		}()
 		if drop == "DROP MATERIALIZED VIEW bad CASCADE" {
@@ -65,7 +65,7 @@ func TestDropOfWhatFails(t *testing.T) {
 		if err := <-waits; err != nil {
 			t.Fatal(err)
 		}
-		a.must("DROP TABLE u")
+		a.must("DROP MATERIALIZED VIEW public.u")
 		if drop != "DROP SCHEMA s CASCADE" {
 			a.want("SELECT n FROM good", "1")
 			a.must("DROP MATERIALIZED VIEW good")

@@ -259,6 +259,9 @@ func makeTables(c *client) {
 	c.must("CREATE MATERIALIZED VIEW v AS SELECT k, count(*) AS n, min(id) AS low FROM t GROUP BY k")
 }
 
+// rounds is how often a disk is filled.
+func rounds(t *testing.T) int { return max(1, min(10, int(soak(t, time.Second)/time.Second))) }
+
 // TestFullDisk: on a real file system that is full, writers are told (53100) and reads go on; when there is room, work resumes by itself,
 // and a server that is started again has everything that was acknowledged.
 func TestFullDisk(t *testing.T) {
@@ -287,7 +290,7 @@ func TestFullDisk(t *testing.T) {
 			a, r := dial(t, n), dial(t, n)
 			makeTables(a)
 			w := &writer{c: a, size: c.size}
-			for round := range 2 {
+			for round := range rounds(t) {
 				w.works(c.rows)
 				w.works(1000)
 				d.fill(c.left)
