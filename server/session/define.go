@@ -55,8 +55,12 @@ func (d *definer) alone() bool {
 		if st.Action == "resume" {
 			return false
 		}
-		r, err := d.find(st.Kind, st.Name, true)
-		return err != nil || r == nil || d.t.inc.Apart([]*catalog.Relation{r})
+		schema, name, err := d.qualify(st.Name, false)
+		if err != nil {
+			return true
+		}
+		r := d.cat.Relation(schema, name)
+		return r == nil || d.t.inc.Apart([]*catalog.Relation{r})
 	case *ast.Drop:
 		return d.abandon(st)
 	case *ast.CreateSource, *ast.CreateSchema, *ast.CreateRole, *ast.AlterRole, *ast.DropRole, *ast.Grant, *ast.Comment:
