@@ -88,6 +88,8 @@ type StateTable interface {
 	Put(key, val []byte)
 	// Append is Put, and cheaper, for a key that was neither put nor deleted since the last checkpoint.
 	Append(key, val []byte)
+	// Insert is Append for a key that the table does not hold. (Nothing but speed depends on that.)
+	Insert(key, val []byte)
 	Delete(key []byte)
 }
 

@@ -111,7 +111,12 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, ioError("could not write to the log", err))
 	}
 
-	sections, records, updates := s.writeDeltas(c.Epoch, deltas)
+	ingest := size >= s.cfg.ingestBytes && len(c.DropTables) == 0
+	sections, records, updates, err := s.writeDeltas(c.Epoch, deltas, ingest)
+	if err != nil {
+		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
+	}
+	defer func() { releaseTails(updates) }()
 	for _, p := range plans {
 		sections = append(sections, p.sections()...)
 	}
@@ -119,8 +124,14 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
 	}
 	batch := s.batchEpoch
-	if size >= s.cfg.ingestBytes && len(c.DropTables) == 0 {
-		err = s.ingest(sections, appendMeta(records, c.Meta, info, batch))
+	if anyDirect(updates) {
+		if err := s.syncLog(c.Epoch); err != nil {
+			return fmt.Errorf("checkpoint %d: %w", c.Epoch, err)
+		}
+		batch = c.Epoch
+	}
+	if ingest {
+		err = s.ingestOver(updates, sections, appendMeta(records, c.Meta, info, batch))
 	} else {
 		batch = info.Epoch
 		records = append(records, record{key: batchKey, val: binary.BigEndian.AppendUint64(nil, uint64(batch))})
@@ -143,7 +154,9 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 		p.committed()
 	}
 	for _, u := range updates {
-		u.tail.committed(s, *u.group, u.deltas)
+		if !u.direct {
+			u.tail.committed(s, *u.group, u.deltas)
+		}
 	}
 	notify(s.folder.wake)
 	for _, d := range c.Deltas {

@@ -30,6 +30,8 @@ type Delta struct {
 	// lower, or 0. Most probes are settled here, without a look at the entry.
 	slots []uint64
 	bytes int64
+	// fresh is about how many of the bytes belong to keys that the table did not hold.
+	fresh int64
 
 	// loose says that entries from number indexed on are not in slots yet: append leaves that to whoever
 	// first looks for a key, which is nobody as a rule.

@@ -20,7 +20,8 @@
 //
 // Changes of state tables are written as blobs of about a thousand, not key by key, and a
 // background folder brings them into key order later (blob.go, fold.go, tail.go): a checkpoint
-// is short, and a key that a hundred checkpoints change is written in order once.
+// is short, and a key that a hundred checkpoints change is written in order once. What a large checkpoint adds to a table under
+// keys that it did not have is written in key order at once (direct.go): folding would only write it twice.
 //
 // Rows of an arrangement that arrive many at a time and in key order stay together, in memory as a run of
 // blocks (run.go) and on disk as blocks of rows (rowblock.go, frozen.go); all others have a node of a tree and

@@ -47,6 +47,9 @@ type foldConfig struct {
 	batchEntries int
 	// ingestBytes is the size from which what is folded is written as files.
 	ingestBytes int64
+	// directBytes is the size from which what a checkpoint adds to a table is written in key order at once. Each time adds
+	// a file that overlaps all others of the table, which are compacted when there are some: so it is not small.
+	directBytes int64
 	// share is the part of a core that folding takes below softBytes.
 	share float64
 	// manual leaves folding to tests.
@@ -57,10 +60,13 @@ func (f *foldConfig) setDefaults() {
 	if f.ingestBytes == 0 {
 		f.ingestBytes = 4 << 20
 	}
+	if f.directBytes == 0 {
+		f.directBytes = 24 << 20
+	}
 	if f.minEntries == 0 {
 		*f = foldConfig{
 			minEntries: 512, tableBytes: 64 << 20, tableGroups: 64, onceBytes: 128 << 20,
-			softBytes: 128 << 20, hardBytes: 512 << 20, batchEntries: 8192, ingestBytes: f.ingestBytes, share: 0.1, manual: f.manual,
+			softBytes: 128 << 20, hardBytes: 512 << 20, batchEntries: 8192, ingestBytes: f.ingestBytes, directBytes: f.directBytes, share: 0.1, manual: f.manual,
 		}
 	}
 }
@@ -174,7 +180,7 @@ func (s *Store) chooseTail() *stateTail {
 	most := int64(-1)
 	for _, t := range s.tails {
 		t.mu.Lock()
-		due := len(t.groups) > 0 && (full || t.bytes >= s.cfg.fold.tableBytes || len(t.groups) >= s.cfg.fold.tableGroups)
+		due := len(t.groups) > 0 && !t.absorbing && (full || t.bytes >= s.cfg.fold.tableBytes || len(t.groups) >= s.cfg.fold.tableGroups)
 		if due && (t.bytes > most || t.bytes == most && t.id < best.id) {
 			best, most = t, t.bytes
 		}
@@ -187,7 +193,7 @@ func (s *Store) chooseTail() *stateTail {
 // the time it took; its error ends the fold, which has then changed nothing that can be seen.
 func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 	t.mu.Lock()
-	if t.dropped || len(t.groups) == 0 || t.folding != 0 {
+	if t.dropped || len(t.groups) == 0 || t.folding != 0 || t.absorbing {
 		t.mu.Unlock()
 		return nil
 	}

@@ -145,11 +145,11 @@ func (g *ingester) ingest() error {
 	return g.s.guard(func() error { return g.s.db.Ingest(context.Background(), g.paths) })
 }
 
-// ingest makes the sections and the records durable, all or none of them. Of records with the same key the
-// last one counts; no record's key has the prefix of a section.
-func (s *Store) ingest(sections []section, records []record) error {
+// ingestFiles writes the sections and the records into files that are complete; the ingester's ingest makes all or none of them
+// durable. Of records with the same key the last one counts; no record's key has the prefix of a section. The ingester is to be
+// discarded also if there is an error.
+func (s *Store) ingestFiles(sections []section, records []record) (*ingester, error) {
 	g := &ingester{s: s}
-	defer g.discard()
 	slices.SortFunc(sections, func(a, b section) int { return bytes.Compare(a.prefix, b.prefix) })
 	slices.SortStableFunc(records, func(a, b record) int { return bytes.Compare(a.key, b.key) })
 	small := func(before []byte) error {
@@ -167,29 +167,26 @@ func (s *Store) ingest(sections []section, records []record) error {
 	}
 	for _, sec := range sections {
 		if err := small(sec.prefix); err != nil {
-			return err
+			return g, err
 		}
 		if sec.size >= ingestAlone {
 			if err := g.cut(); err != nil {
-				return err
+				return g, err
 			}
 		}
 		if err := sec.write(g); err != nil {
-			return fmt.Errorf("keys %x: %w", sec.prefix, err)
+			return g, fmt.Errorf("keys %x: %w", sec.prefix, err)
 		}
 		if sec.size >= ingestAlone {
 			if err := g.cut(); err != nil {
-				return err
+				return g, err
 			}
 		}
 	}
 	if err := small(nil); err != nil {
-		return err
+		return g, err
 	}
-	if err := g.cut(); err != nil {
-		return err
-	}
-	return g.ingest()
+	return g, g.cut()
 }
 
 // openIngest makes the folder of files to be ingested, and empties it.

@@ -124,7 +124,7 @@ func newDriver(t *testing.T, seed int64, fs vfs.FS) *driver {
 func testConfig(fs vfs.FS) Config {
 	return Config{Dir: "db", FS: fs, CacheBytes: 1 << 20, MemTableBytes: 64 << 10, LogSegmentBytes: 2 << 10, ingestBytes: 600, manualRetain: true, blocks: blockConfig{minRows: 2, rows: 4, bytes: 60}, fold: foldConfig{
 		minEntries: 4, tableBytes: 300, tableGroups: 4, onceBytes: 200, softBytes: 1 << 20, hardBytes: 1 << 20,
-		batchEntries: 3, ingestBytes: 250, share: 1, manual: true,
+		batchEntries: 3, ingestBytes: 250, directBytes: 150, share: 1, manual: true,
 	}}
 }
 
@@ -210,8 +210,26 @@ func (d *driver) applyTo(id TableID, cs []Change) {
 }
 
 func (d *driver) put() {
+	if d.rng.Intn(3) == 0 {
+		d.insert()
+		return
+	}
 	for range 1 + d.rng.Intn(4) {
 		d.putOne()
+	}
+}
+
+// insert sets many keys, as if the table had none of them, so that the next checkpoint may write them in key order. Whether it has
+// them makes no difference.
+func (d *driver) insert() {
+	ids := d.stateIDs()
+	id := ids[d.rng.Intn(len(ids))]
+	t := d.state[id]
+	for range 20 + d.rng.Intn(40) {
+		if k, v := d.key(), d.val(); !changed(t.dirty, k) {
+			t.Insert(k, v)
+			d.m.state[id][string(k)] = string(v)
+		}
 	}
 }
 

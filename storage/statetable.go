@@ -151,6 +151,13 @@ func (t *StateTable) Append(key, val []byte) {
 	t.dirty.append(key, val)
 }
 
+// Insert is Append for a key that the table does not hold: such keys are better written in order at once than collected and
+// folded. Nothing but that depends on it.
+func (t *StateTable) Insert(key, val []byte) {
+	t.Append(key, val)
+	t.dirty.fresh += int64(len(key) + len(val))
+}
+
 // Delete removes key.
 func (t *StateTable) Delete(key []byte) { t.dirty.put(key, nil, true) }
 

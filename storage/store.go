@@ -356,7 +356,7 @@ func (s *Store) Checkpoint() CheckpointInfo {
 // readCheckpoint reads the record of the newest checkpoint. A checkpoint is written through Pebble's write
 // ahead log (a batch) or past it (ingest.go), and each record says which was the last one that went
 // through the log: if a log that was lost had it, what was written past the log later is still
-// there, and the two disagree.
+// there, and asks for a newer one than there is. (The log may have a newer one: of a checkpoint that was not completed.)
 func (s *Store) readCheckpoint() (info CheckpointInfo, batch Epoch, err error) {
 	v, err := s.systemRecord(checkpointKey)
 	if err != nil || v == nil {
@@ -377,7 +377,7 @@ func (s *Store) readCheckpoint() (info CheckpointInfo, batch Epoch, err error) {
 		LogPos: LogPos(binary.BigEndian.Uint64(v[8:])),
 	}
 	if len(v) == 24 {
-		if last := Epoch(binary.BigEndian.Uint64(v[16:])); last != batch {
+		if last := Epoch(binary.BigEndian.Uint64(v[16:])); last > batch {
 			return info, 0, damaged(s.stateDir(), "checkpoint %d follows checkpoint %d, but the one that is there is %d", info.Epoch, last, batch)
 		}
 	}

@@ -35,6 +35,8 @@ type stateTail struct {
 	bytes  int64 // of the groups
 	// folding is the newest epoch that a fold under way covers, or zero.
 	folding Epoch
+	// absorbing: a commit under way writes the table in key order, with what is not folded yet. Until it has ended nothing is folded.
+	absorbing bool
 	// dropped says that the table was dropped: a fold under way must write no more.
 	dropped bool
 }
@@ -226,19 +228,23 @@ func (t *stateTail) mergeParts(parts []tailPart) []tailPart {
 
 // stateUpdate is a state table's share of a commit.
 type stateUpdate struct {
-	tail   *stateTail
+	tail *stateTail
+	// direct: it is written in key order, and the blobs that the table has are deleted.
+	direct bool
 	group  *blobGroup // complete once its section is written
 	deltas []*Delta
 }
 
 // writeDeltas gives what a checkpoint writes for deltas, sorted by table: blobs, or key by key if
-// they are few and the table has no blobs, which would hide them.
-func (s *Store) writeDeltas(epoch Epoch, deltas []*Delta) (sections []section, records []record, updates []stateUpdate) {
+// they are few and the table has no blobs, which would hide them, or, in a checkpoint that is ingested, in key order (direct.go).
+// The tails of the updates are to be released, also if there is an error.
+func (s *Store) writeDeltas(epoch Epoch, deltas []*Delta, ingest bool) (sections []section, records []record, updates []stateUpdate, err error) {
 	for len(deltas) > 0 {
-		n, entries, size := 0, 0, int64(0)
+		n, entries, size, fresh := 0, 0, int64(0), int64(0)
 		for n < len(deltas) && deltas[n].table == deltas[0].table {
 			entries += deltas[n].n
 			size += deltas[n].bytes
+			fresh += deltas[n].fresh
 			n++
 		}
 		of := deltas[:n]
@@ -251,6 +257,16 @@ func (s *Store) writeDeltas(epoch Epoch, deltas []*Delta) (sections []section, r
 			for _, d := range of {
 				records = d.records(records)
 			}
+			continue
+		}
+		if ingest && size >= s.cfg.fold.directBytes && fresh >= size-size/8 && t.absorb(s.cfg.fold.onceBytes) {
+			updates = append(updates, stateUpdate{tail: t, direct: true, deltas: of})
+			sec, recs, err := s.directSection(t, of, size)
+			if err != nil {
+				releaseTails(updates)
+				return nil, nil, nil, err
+			}
+			sections, records = append(sections, sec), append(records, recs...)
 			continue
 		}
 		g := &blobGroup{epoch: epoch}
@@ -267,7 +283,7 @@ func (s *Store) writeDeltas(epoch Epoch, deltas []*Delta) (sections []section, r
 			section{groupKey(t.id, epoch), 0, func(w keyWriter) error { return w.Set(groupKey(t.id, epoch), g.encode()) }})
 		updates = append(updates, stateUpdate{tail: t, group: g, deltas: of})
 	}
-	return sections, records, updates
+	return sections, records, updates, nil
 }
 
 // deleteTable adds the deletion of everything of a table to a batch.

@@ -288,7 +288,11 @@ func (g *groupTable) checkpoint() {
 			g.owner.saved(e, key)
 			if g.owner.exists(e) {
 				g.val = g.owner.encode(e, g.encodeKey(e))
-				g.st.Append(key, g.val)
+				if g.rec(e)[wordFlags]&flagStored == 0 {
+					g.st.Insert(key, g.val)
+				} else {
+					g.st.Append(key, g.val)
+				}
 				g.rec(e)[wordFlags] |= flagStored
 				continue
 			}

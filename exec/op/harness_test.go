@@ -73,6 +73,13 @@ func (t *memTable) Append(key, val []byte) {
 	t.Put(key, val)
 }
 
+func (t *memTable) Insert(key, val []byte) {
+	if _, ok := t.m[string(key)]; ok {
+		panic(fmt.Sprintf("key %x is inserted though the table has it", key))
+	}
+	t.Append(key, val)
+}
+
 func (t *memTable) Delete(key []byte) {
 	delete(t.m, string(key))
 	t.changed[string(key)] = nil

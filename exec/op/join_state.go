@@ -147,7 +147,7 @@ func (j *HashJoin) checkpointNumbered(s *joinSide) {
 				s.val = vec.EncodeRow(s.val, s.chunk.Cols, at)
 				at++
 			}
-			s.st.Append(s.keys2.buf, s.val)
+			s.st.Insert(s.keys2.buf, s.val)
 			rec.saved[port] = rec.rows[port]
 		}
 		ents = ents[n:]

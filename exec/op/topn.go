@@ -43,7 +43,7 @@ type TopNConfig struct {
 //	         that the epoch touched, first all rows that left (or changed rank) with diff -1, then all that came,
 //	         group by group in the order of their first change, in each by rank.
 //	State:   all rows (over append-only or rising input those up to the limit), state table "rows", keyed by group
-//	         and row identity.
+//	         and row identity; if one row of a group is enough, by group.
 //	Memory:  the groups changed since the last checkpoint, plus a cache within its budget.
 //	Barrier: emits the epoch's changes, hands dirty rows to the state table, forwards it.
 //	Errors:  ErrNegativeMultiplicity if a row is retracted that is not there.
@@ -52,6 +52,8 @@ type TopN struct {
 	cfg   TopNConfig
 	order []SortKey // OrderBy and then what makes the order total
 	keep  int64     // over append-only or rising input, rows per group that can matter; -1: all
+	// single: a group is one row, which is replaced and never goes.
+	single bool
 
 	groups   *rowStore
 	idx      *keyIndex
@@ -98,7 +100,9 @@ type topGroup struct {
 	total   int64 // sum of the multiplicities
 	touched bool
 	ref     bool
-	old     []winItem
+	// stored, if there is one row for a group: the state table has one for this group.
+	stored bool
+	old    []winItem
 }
 
 // topRow is a row with prefixes of its values in the first two order columns: if the first ones
@@ -136,6 +140,7 @@ func NewTopN(cfg TopNConfig) (*TopN, error) {
 	}
 	if (cfg.AppendOnlyIn || cfg.RisingIn) && cfg.Limit >= 0 {
 		t.keep = cfg.Limit + cfg.Offset
+		t.single = t.keep == 1 && cfg.AppendOnlyIn && !cfg.WithTies
 	}
 	t.ident = cfg.RowKey
 	if t.ident == nil {
@@ -386,7 +391,7 @@ func (t *TopN) bury(g *topGroup, top topRow, n int64) {
 	g.rows.add(top, -n, t.cmp)
 	row := top.row
 	f := t.flags.at(row)
-	if *f&rowStored != 0 {
+	if *f&rowStored != 0 && !t.single {
 		// At once: the group may be evicted and read again before the next checkpoint.
 		t.eachKey([]uint32{row}, func(_ int, key []byte) { t.st.Delete(key) })
 	}

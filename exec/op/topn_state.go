@@ -7,7 +7,8 @@ import (
 )
 
 // State of a TopN: a row's state key is the vnode, the group and the row's identity, the value its
-// columns and its multiplicity. The rows of a group are read together when it is first asked for.
+// columns and its multiplicity. The rows of a group are read together when it is first asked for. Where a group
+// has a single row that is only ever replaced, the key is the vnode and the group: nothing has to be deleted.
 
 // eachKey calls fn with the state keys of at most a chunk of rows.
 func (t *TopN) eachKey(rows []uint32, fn func(i int, key []byte)) {
@@ -19,7 +20,11 @@ func (t *TopN) eachKey(rows []uint32, fn func(i int, key []byte)) {
 	t.identV = pick(t.rowBuf, t.ident, t.identV)
 	t.prepareVnodes(group, len(rows))
 	for i := range rows {
-		t.keys.key(group, i, false)
+		key := t.keys.key(group, i, false)
+		if t.single {
+			fn(i, key)
+			continue
+		}
 		fn(i, t.keys.more(t.identV, i, t.cfg.RowKey == nil))
 	}
 }
@@ -50,7 +55,17 @@ func (t *TopN) checkpoint() {
 				_, m = t.recs.at(*t.groupOf.at(piece[i])).rows.count(t.topRow(t.rowBuf, i, piece[i]), t.cmp)
 			}
 			t.val = binary.AppendVarint(t.val, m)
-			t.st.Put(key, t.val)
+			if !t.single {
+				t.st.Put(key, t.val)
+				return
+			}
+			// A group has one dirty row at the most, and what deletes its key (sweep) comes after this.
+			if g := t.recs.at(*t.groupOf.at(piece[i])); g.stored {
+				t.st.Append(key, t.val)
+			} else {
+				g.stored = true
+				t.st.Insert(key, t.val)
+			}
 		})
 		rows = rows[n:]
 	}
@@ -72,7 +87,7 @@ func (t *TopN) load(n int) error {
 		g := t.recs.at(e)
 		in.Reset()
 		var mults []int64
-		err := t.st.Scan(t.keys.key(t.keyV, int(row), false), func(_, val []byte) error {
+		take := func(_, val []byte) error {
 			rest, err := vec.DecodeRow(val, in.Cols)
 			if err != nil {
 				return err
@@ -87,8 +102,18 @@ func (t *TopN) load(n int) error {
 			mults = append(mults, m)
 			in.PushDiff(1)
 			return nil
-		})
-		if err != nil {
+		}
+		key := t.keys.key(t.keyV, int(row), false)
+		if t.single {
+			val, ok, err := t.st.Get(key)
+			if ok && err == nil {
+				err = take(key, val)
+			}
+			if err != nil {
+				return err
+			}
+			g.stored = ok
+		} else if err := t.st.Scan(key, take); err != nil {
 			return err
 		}
 		for i, m := range mults {

@@ -72,6 +72,8 @@ func TestTopNEqualsFromScratch(t *testing.T) {
 		{OrderBy: one, Limit: 2, Offset: 2, GroupBy: []int{3}},
 		{OrderBy: one, Limit: 2, WithTies: true, GroupBy: []int{3}},
 		{OrderBy: desc, Limit: 1, RankOutput: true, GroupBy: []int{3}},
+		{OrderBy: desc, Limit: 1, GroupBy: []int{3}},
+		{OrderBy: one, Limit: 1},
 		{OrderBy: one, Limit: -1, Offset: 1, GroupBy: []int{3}},
 		{OrderBy: one, Limit: 4, RankOutput: true},
 		{OrderBy: one, Limit: 1, Offset: 1, WithTies: true},
