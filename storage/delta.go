@@ -47,9 +47,6 @@ type Delta struct {
 	sortOnce sync.Once
 	sorted   []uint32
 
-	// near keeps the loads of addBlob from being optimised away.
-	near byte
-
 	// committed is set by Store.Commit once Pebble contains the delta.
 	committed atomic.Bool
 }
@@ -243,63 +240,6 @@ func (d *Delta) put(key, val []byte, del bool) {
 	}
 	e.vlen = uint32(len(val))
 	copy(d.bytesAt(e.val, e.vlen), val)
-}
-
-// blobEntry is an entry of a blob on its way into a delta.
-type blobEntry struct {
-	e    dirtyEntry
-	hash uint32
-}
-
-// addBlob adds the entries of a blob whose keys are not there yet. The delta keeps the blob.
-// scratch is memory to be used again.
-//
-// In a large delta every probe misses the processor's caches two or three times. So all slots are
-// read first, then all entries with their keys, each loop a series of independent loads that the
-// processor overlaps; the probing proper then finds everything near.
-func (d *Delta) addBlob(blob []byte, scratch []blobEntry) ([]blobEntry, error) {
-	chunk := uint64(len(d.chunks)) << 32
-	scratch = scratch[:0]
-	if err := eachBlobEntry(blob, func(koff, klen, voff, vlen int, del bool) {
-		e := dirtyEntry{key: chunk | uint64(koff), val: chunk | uint64(voff), klen: uint32(klen), vlen: uint32(vlen)}
-		if del {
-			e.vlen = tombstone
-		}
-		scratch = append(scratch, blobEntry{e, hashKey(blob[koff : koff+klen])})
-	}); err != nil {
-		return scratch, err
-	}
-	d.chunks, d.free = append(d.chunks, blob), 0
-	if need := d.n + len(scratch); 4*need > 3*len(d.slots) {
-		d.grow(max(2*len(d.slots), 4*need/3+1))
-	}
-	mask := uint32(len(d.slots) - 1)
-	found := make([]uint32, 0, blobEntries)
-	for i := range scratch {
-		h := scratch[i].hash
-		if v := d.slots[h&mask]; uint32(v>>32) == h {
-			found = append(found, uint32(v)-1)
-		}
-	}
-	near := byte(0)
-	for _, n := range found {
-		e := d.at(n)
-		near ^= d.chunks[e.key>>32][uint32(e.key)]
-	}
-	d.near = near
-	for i := range scratch {
-		b := &scratch[i]
-		_, slot, ok := d.find(d.keyOf(&b.e), b.hash)
-		if ok {
-			continue
-		}
-		d.add(b.e, b.hash, slot)
-		d.bytes += int64(b.e.klen)
-		if b.e.vlen != tombstone {
-			d.bytes += int64(b.e.vlen)
-		}
-	}
-	return scratch, nil
 }
 
 // grow makes room for n slots at least.

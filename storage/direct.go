@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 	"time"
@@ -15,7 +14,7 @@ import (
 //
 //  1. Blobs that the table has hide its keys in key order. So the checkpoint takes over what is in them, and deletes them.
 //     Meanwhile the table is not folded (absorbing); if it is being folded already, blobs are written once more.
-//  2. The deltas, the newest first, and the content of the blobs are merged into one section of the checkpoint (ingest.go), which
+//  2. The content of the blobs and the deltas are merged into one section of the checkpoint (ingest.go), which
 //     becomes durable and visible with the rest of it, and together with the deletion of the blobs.
 //  3. Blobs that were folded before, and whose deletion is not durable, would come back after a crash, and hide what is new. So the
 //     engine's log is synced first, with a record of this checkpoint, by which a log that has lost its end is known as damaged.
@@ -49,17 +48,12 @@ func (s *Store) directSection(t *stateTail, deltas []*Delta, size int64) (sectio
 	t.mu.Lock()
 	groups := t.groups
 	t.mu.Unlock()
-	layers := make([]*Delta, 0, len(deltas)+1)
-	for i := len(deltas) - 1; i >= 0; i-- {
-		layers = append(layers, deltas[i])
-	}
+	x := newShelves(t.id)
 	if len(groups) > 0 {
-		old, err := s.readBlobs(t.id, groups[len(groups)-1].epoch, func(time.Duration) error { return nil })
-		if err != nil {
+		if err := s.readBlobs(x, t.id, groups[len(groups)-1].epoch, func(time.Duration) error { return nil }); err != nil {
 			return section{}, nil, err
 		}
-		layers = append(layers, old)
-		size += old.bytes
+		size += x.bytes
 		for _, g := range groups {
 			for n := range g.blobs {
 				records = append(records, record{key: blobKey(t.id, g.epoch, n), del: true})
@@ -67,44 +61,12 @@ func (s *Store) directSection(t *stateTail, deltas []*Delta, size int64) (sectio
 			records = append(records, record{key: groupKey(t.id, g.epoch), del: true})
 		}
 	}
-	return section{tablePrefix(t.id), size, func(w keyWriter) error { return writeMerged(w, t.id, layers) }}, records, nil
-}
-
-// writeMerged writes the entries of immutable deltas in key order, those of the first delta that has a key.
-func writeMerged(w keyWriter, id TableID, layers []*Delta) error {
-	var cursors []*sortedCursor
-	for _, d := range layers {
-		if c := newSortedCursor(d, nil, nil); c.next() {
-			cursors = append(cursors, c)
+	return section{tablePrefix(t.id), size, func(w keyWriter) error {
+		for _, d := range deltas {
+			x.addDelta(d)
 		}
-	}
-	key := tablePrefix(id)
-	for len(cursors) > 0 {
-		first := cursors[0]
-		for _, c := range cursors[1:] {
-			if bytes.Compare(c.key(), first.key()) < 0 {
-				first = c
-			}
-		}
-		key = append(key[:tablePrefixLen], first.key()...)
-		var err error
-		if first.deleted() {
-			err = w.Delete(key)
-		} else {
-			err = w.Set(key, first.value())
-		}
-		if err != nil {
-			return err
-		}
-		live := cursors[:0]
-		for _, c := range cursors {
-			if !bytes.Equal(c.key(), key[tablePrefixLen:]) || c.next() {
-				live = append(live, c)
-			}
-		}
-		cursors = live
-	}
-	return nil
+		return x.each(func(key, val []byte, del bool) error { return writeRecord(w, record{key, val, del}) })
+	}}, records, nil
 }
 
 // anyDirect tells whether some table is written in key order.

@@ -89,10 +89,14 @@ func pebbleOptions(s *Store, o *opening, fs vfs.FS) *pebble.Options {
 		CacheSize:                   s.cfg.CacheBytes,
 		MemTableSize:                uint64(s.cfg.MemTableBytes),
 		MemTableStopWritesThreshold: 6,
-		// Bursts are ingested, mostly below L0; and while a compaction runs there, nothing can be ingested
-		// below what it touches. So compaction waits for a few files. It stalls writes late.
-		L0CompactionThreshold:      4,
-		L0StopWritesThreshold:      40,
+		// What is folded of a large state table, or written in key order at once, is a file of ten to a hundred megabytes that overlaps
+		// all others of the table, whose keys are hashes first. Compacting two of them with what is there is most of what a byte of
+		// state costs. So it waits until there are twelve (the threshold is twice that), and goes into a level that takes a gigabyte before
+		// it has another one above it. A key that is looked for is then in one of up to thirteen places, of which filters leave one or
+		// two. Writes are stalled late.
+		L0CompactionThreshold:      24,
+		L0StopWritesThreshold:      60,
+		LBaseMaxBytes:              1 << 30,
 		CompactionConcurrencyRange: func() (lower, upper int) { return 2, 2 },
 		MaxOpenFiles:               1000,
 		BytesPerSync:               1 << 20,

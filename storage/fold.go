@@ -12,7 +12,7 @@ import (
 // The folder brings delta blobs into key order, one table at a time.
 //
 //  1. Choose the table with most to do, and its oldest groups up to a bound of bytes.
-//  2. Merge them in memory: the last value of each key.
+//  2. Merge them in memory, shelf by shelf (shelves.go): the last value of each key.
 //  3. Write the result in key order: a small one in batches, a large one as files that Pebble takes
 //     over (see ingest.go), which saves its log, its memtable and a flush. The blobs are still there,
 //     and they hide these keys from readers, so that neither a reader nor a crash can see a difference.
@@ -217,19 +217,18 @@ func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 		t.mu.Unlock()
 	}()
 
-	d, err := s.readBlobs(t.id, last, rest)
+	x := newShelves(t.id)
+	err := s.readBlobs(x, t.id, last, rest)
+	if err == nil {
+		err = rest(0)
+	}
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	idx := d.inOrder()
-	if err := rest(time.Since(start)); err != nil {
-		return err
-	}
-	if size := d.bytes + int64(d.n)*16; size >= s.cfg.fold.ingestBytes && s.checkSpace(size) == nil {
-		err = s.foldFiles(t, d, idx, rest)
+	if size := x.bytes + int64(x.n)*16; size >= s.cfg.fold.ingestBytes && s.checkSpace(size) == nil {
+		err = s.foldFiles(t, x, rest)
 	} else {
-		err = s.foldBatches(t, d, idx, rest)
+		err = s.foldBatches(t, x, rest)
 	}
 	if err != nil {
 		return err
@@ -242,57 +241,54 @@ func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 	return s.foldBatch(t, b, func() { t.folded(s, n, last) })
 }
 
-// foldBatches writes entries of d, in the order of idx.
-func (s *Store) foldBatches(t *stateTail, d *Delta, idx []uint32, rest func(time.Duration) error) error {
-	for len(idx) > 0 {
-		start := time.Now()
-		b := s.db.NewBatch()
-		k := min(len(idx), s.cfg.fold.batchEntries)
-		for _, i := range idx[:k] {
-			e := d.at(i)
-			if err := putBatch(b, t.id, d.keyOf(e), d.valueOf(e), e.vlen == tombstone); err != nil {
-				b.Close()
+// foldBatches writes what is on the shelves.
+func (s *Store) foldBatches(t *stateTail, x *shelves, rest func(time.Duration) error) error {
+	b, n, start := s.db.NewBatch(), 0, time.Now()
+	write := func() error {
+		err := s.foldBatch(t, b, nil)
+		if err == nil {
+			err = rest(time.Since(start))
+		}
+		b, n, start = s.db.NewBatch(), 0, time.Now()
+		return err
+	}
+	err := x.each(func(key, val []byte, del bool) error {
+		if n++; n > s.cfg.fold.batchEntries {
+			if err := write(); err != nil {
 				return err
 			}
+			n = 1
 		}
-		idx = idx[k:]
-		if err := s.foldBatch(t, b, nil); err != nil {
-			return err
-		}
-		if err := rest(time.Since(start)); err != nil {
-			return err
-		}
+		return writeRecord(batchWriter{b}, record{key, val, del})
+	})
+	if err == nil && n > 0 {
+		err = write()
 	}
-	return nil
+	b.Close()
+	return err
 }
 
 // foldFiles does so in files, which become visible together.
-func (s *Store) foldFiles(t *stateTail, d *Delta, idx []uint32, rest func(time.Duration) error) error {
+func (s *Store) foldFiles(t *stateTail, x *shelves, rest func(time.Duration) error) error {
 	g := &ingester{s: s, name: "fold-"}
 	defer g.discard()
-	key := tablePrefix(t.id)
-	for len(idx) > 0 {
-		start := time.Now()
-		k := min(len(idx), s.cfg.fold.batchEntries)
-		for _, i := range idx[:k] {
-			e := d.at(i)
-			key = append(key[:tablePrefixLen], d.keyOf(e)...)
-			var err error
-			if e.vlen == tombstone {
-				err = g.Delete(key)
-			} else {
-				err = g.Set(key, d.valueOf(e))
-			}
-			if err != nil {
+	n, start := 0, time.Now()
+	err := x.each(func(key, val []byte, del bool) error {
+		if n++; n > s.cfg.fold.batchEntries {
+			if err := rest(time.Since(start)); err != nil {
 				return err
 			}
+			n, start = 1, time.Now()
 		}
-		idx = idx[k:]
-		if err := rest(time.Since(start)); err != nil {
-			return err
-		}
+		return writeRecord(g, record{key, val, del})
+	})
+	if err == nil {
+		err = rest(time.Since(start))
 	}
-	if err := g.cut(); err != nil {
+	if err == nil {
+		err = g.cut()
+	}
+	if err != nil {
 		return err
 	}
 	t.mu.Lock()

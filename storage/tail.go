@@ -5,11 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 // stateTail is what a state table has committed as blobs and not yet folded into key order. All
@@ -138,41 +135,6 @@ func (t *stateTail) index(s *Store) ([]tailPart, error) {
 	p := []tailPart{{epoch: last, blobs: x}}
 	t.parts.Store(&p)
 	return p, nil
-}
-
-// readBlobs merges the blobs of a table up to an epoch. It begins with the newest, so that an entry
-// whose key is there already can be passed over. rest is called now and then with the time that
-// was worked since; its error ends the reading.
-func (s *Store) readBlobs(id TableID, last Epoch, rest func(time.Duration) error) (*Delta, error) {
-	d := &Delta{table: id}
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: blobPrefix(kindBlob, id),
-		UpperBound: blobKey(id, last+1, 0),
-	})
-	if err != nil {
-		return nil, err
-	}
-	var scratch []blobEntry
-	start, n := time.Now(), 0
-	for ok := it.Last(); ok; ok = it.Prev() {
-		v, err := it.ValueAndErr()
-		if err == nil {
-			if scratch, err = d.addBlob(slices.Clone(v), scratch); err != nil {
-				e := sqlerr.Newf(sqlerr.DataCorrupted, "the state of the database is damaged")
-				e.Cause, err = err, e
-			}
-		}
-		if n++; err == nil && n%64 == 0 {
-			err = rest(time.Since(start))
-			start = time.Now()
-		}
-		if err != nil {
-			err = fmt.Errorf("state table %d, blob %x: %w", id, it.Key(), s.readError(err))
-			it.Close()
-			return nil, err
-		}
-	}
-	return d, s.readError(it.Close())
 }
 
 // committed adds what a commit has just made durable. It must be called before the deltas are
