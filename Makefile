@@ -65,8 +65,8 @@ soak-kill: ## kill -9 of a loaded server, 500 times; its sinks; its disk damaged
 soak-panics: ## ten minutes of panics in operators; coordinators killed under load
 	$(SOAK) -run 'TestRandomPanics|TestRandomCoordinatorDeaths' ./test/sim ./exec/flow
 
-soak-random: ## 20,000 random views, TPC-H under changes; the other random and crash tests
-	$(SOAK) -run 'Crash|Soak|Random|TPCH|RecursiveViewsEqual' -skip 'TestRandomPanics|TestRandomCoordinatorDeaths' $$($(GO) list ./... | grep -vE '/(checkpoint/sim|test/crash)$$')
+soak-random: ## 20,000 random views, TPC-H and Nexmark under changes; the other random and crash tests
+	$(SOAK) -run 'Crash|Soak|Random|TPCH|Nexmark|RecursiveViewsEqual' -skip 'TestRandomPanics|TestRandomCoordinatorDeaths' $$($(GO) list ./... | grep -vE '/(checkpoint/sim|test/crash)$$')
 
 oracle: ## compare the SQL parser with PostgreSQL's own (needs cgo; a long first build)
 	cd test/pgoracle && $(GO) test ./...

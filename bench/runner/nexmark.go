@@ -211,6 +211,9 @@ type instance struct {
 	sinks []*blackhole.Sink
 }
 
+// shutdownGrace is how long a last checkpoint may take; on a machine that is busy it may take long.
+const shutdownGrace = 2 * time.Minute
+
 func start(ctx context.Context, cfg NexmarkConfig) (in *instance, err error) {
 	in = &instance{}
 	if in.dir, err = os.MkdirTemp(cfg.Dir, "weir-bench-"); err != nil {
@@ -227,6 +230,7 @@ func start(ctx context.Context, cfg NexmarkConfig) (in *instance, err error) {
 	in.srv, err = server.Open(server.Config{
 		DataDir: in.dir, Listen: "127.0.0.1:0", HTTP: "off", Parallelism: cfg.Parallelism,
 		CheckpointInterval: cfg.CheckpointInterval, MemoryLimit: cfg.MemoryLimit, Connectors: reg,
+		ShutdownGrace: shutdownGrace,
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(in.dir))
