@@ -199,6 +199,7 @@ func (w *write) complete(rows *vec.Chunk) (*vec.Chunk, error) {
 			if next, err = w.tab.Sequence(col).Take(missing); err != nil {
 				return nil, err
 			}
+			w.s.taken.note(w.tab.Rel, col, next+missing-1)
 		}
 		for i := range rows.Len() {
 			if rows.Cols[col].IsNull(i) || w.d.OverridingUser {

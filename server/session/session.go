@@ -89,7 +89,9 @@ type session struct {
 	login  string
 	noRole bool
 	pid    int32
-	vars   *vars
+	// taken are the values of sequences that currval and lastval give.
+	taken taken
+	vars  *vars
 	// tx is the open transaction, implicit or not; nil between statements.
 	tx *tx
 }
@@ -445,6 +447,7 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			return st
 		},
 		Cursors:           s.cursors,
+		Sequences:         sequences{s, t},
 		Fills:             func() []syscat.Fill { return fills(t.inc) },
 		Notify:            func(channel, payload string) error { return s.notify(t, channel, payload) },
 		ListeningChannels: s.listeningChannels,

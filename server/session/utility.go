@@ -436,6 +436,9 @@ func (s *session) sqlExecute(ctx context.Context, t *tx, e *execution, st *ast.E
 
 func (s *session) discard(t *tx, st *ast.Discard) (pgwire.Result, error) {
 	what := strings.ToUpper(st.What)
+	if what == "ALL" || what == "SEQUENCES" {
+		s.taken = taken{}
+	}
 	if what == "ALL" {
 		if t.explicit {
 			return pgwire.Result{}, sqlerr.Newf(sqlerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")

@@ -86,6 +86,13 @@ acldefault(char,oid) text[] stable
 row_security_active(oid) bool stable
 row_security_active(text) bool stable
 
+# Sequences.
+nextval(regclass) int8 volatile fail
+currval(regclass) int8 volatile fail
+lastval() int8 volatile fail
+setval(regclass,int8) int8 volatile fail
+setval(regclass,int8,bool) int8 volatile fail
+
 # Settings and the session.
 current_setting(text) text stable fail
 current_setting(text,bool) text stable fail

@@ -20,6 +20,7 @@ var impls = sync.OnceValue(func() implTable {
 	t := implTable{}
 	t.names()
 	t.definitions()
+	t.sequences()
 	t.privileges()
 	t.session()
 	t.sizes()

@@ -39,6 +39,8 @@ type Env struct {
 	SetSetting func(name, value string, local bool) (string, error)
 	// AdvanceClock moves the server's clock and gives its new time; nil: it cannot be moved here.
 	AdvanceClock func(by types.Span) (int64, error)
+	// Sequences are those of the columns of tables; nil: they cannot be used here.
+	Sequences Sequences
 	// PID is the session's number, TxID the transaction's, 0 if it has none.
 	PID  int32
 	TxID int64
@@ -72,6 +74,14 @@ type Env struct {
 	objs      *objects
 	roleNames []string
 	rolesByID map[catalog.ID]string
+}
+
+// Sequences is what the functions of sequences do. A sequence is named by the column of the table that it belongs to.
+type Sequences interface {
+	Next(rel *catalog.Relation, col int) (int64, error)
+	Current(rel *catalog.Relation, col int) (int64, error)
+	Set(rel *catalog.Relation, col int, value int64, called bool) error
+	Last() (int64, error)
 }
 
 // State is how a relation's job or source fares.

@@ -122,6 +122,20 @@ func (q *Sequence) Take(n int64) (int64, error) {
 	return first, nil
 }
 
+// Set makes next the value that comes next, also after a crash.
+func (q *Sequence) Set(next int64) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.reserve(next); err != nil {
+		return err
+	}
+	q.next = next
+	return nil
+}
+
+// Max is the largest value.
+func (q *Sequence) Max() int64 { return q.max }
+
 // reserve records that values below limit may be given out.
 func (q *Sequence) reserve(limit int64) error {
 	row, _ := q.store.row(q.rel, q.col, limit)
