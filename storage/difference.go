@@ -13,6 +13,12 @@ func (v *Version) Difference() *Difference {
 	return d
 }
 
+// Committed gives the state of the committed checkpoint that the version is built on, as another version, which must be
+// released too: what Difference.Old gives, to be read like any version.
+func (v *Version) Committed() *Version {
+	return &Version{l: layers{id: v.l.id, base: v.l.base.ref(), blocks: v.l.blocks}, epoch: v.epoch, owned: true}
+}
+
 // Touched tells whether a key was set or deleted since the checkpoint, be it to what it was.
 func (d *Difference) Touched(key []byte) bool {
 	_, ok := d.l.getOver(key)

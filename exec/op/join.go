@@ -48,6 +48,9 @@ type HashJoinConfig struct {
 	// Interval bounds how far apart matching rows are in time: it follows from Residual. With watermarks on both columns rows
 	// are forgotten that nothing can match any more.
 	Interval *JoinInterval
+	// LeftShared and RightShared say that the rows of a side are those of a relation, which is read instead of
+	// keeping them; nil: they are kept.
+	LeftShared, RightShared *SharedSide
 	// BuildRight promises that the whole right input arrives before the left one, that nothing is
 	// taken back, and that there is one epoch: batch plans. Then left rows are not kept, nothing is
 	// emitted that would have to be taken back, and right rows without a match come at the barrier.
@@ -70,7 +73,7 @@ type JoinInterval struct {
 //	         rows.
 //	State:   the rows of both sides, only the columns that are needed, in state tables "left"
 //	         and "right", keyed by join key and row identity. Where the other side has one row for a key at most and
-//	         that never goes, a row is kept until that row is there.
+//	         that never goes, a row is kept until that row is there. None of a shared side (join_shared.go).
 //	Memory:  the rows changed since the last checkpoint, plus a cache within its budget; an entry of
 //	         the cache is a key with all rows of both sides.
 //	Barrier: hands dirty rows to the state tables, forwards it. Keys below the watermarks of both sides, and rows that are too
@@ -88,6 +91,9 @@ type HashJoin struct {
 	recs     paged[joinRec]
 	cold     bool
 	hand     uint32
+	// shared are the readers of shared sides, held is what came before the first barrier if there are any.
+	shared []*sharedRows
+	held   []heldChunk
 	// stuck: an eviction found too little that is clean; only a checkpoint changes that.
 	stuck bool
 	// used marks the keys that were asked for since the hand passed them, once there has been an eviction.
@@ -197,9 +203,23 @@ func NewHashJoin(cfg HashJoinConfig) (*HashJoin, error) {
 			j.outCols = append(j.outCols, joinCol{1, c - nl})
 		}
 	}
-	// Rows that are to be forgotten one by one must be found one by one.
-	j.sides[0] = newJoinSide(cfg.Left, cfg.LeftKeys, cfg.LeftRowKey, need[0], cfg.LeftAppendOnly && cfg.Interval == nil)
-	j.sides[1] = newJoinSide(cfg.Right, cfg.RightKeys, cfg.RightRowKey, need[1], cfg.RightAppendOnly && cfg.Interval == nil)
+	if (cfg.LeftShared != nil || cfg.RightShared != nil) && (cfg.Interval != nil || cfg.BuildRight) {
+		return nil, errors.New("HashJoin: a shared side of a join that forgets rows")
+	}
+	// Rows that are to be forgotten one by one must be found one by one, and so must those that are read again.
+	j.sides[0] = newJoinSide(cfg.Left, cfg.LeftKeys, cfg.LeftRowKey, need[0], cfg.LeftAppendOnly && cfg.Interval == nil && cfg.LeftShared == nil)
+	j.sides[1] = newJoinSide(cfg.Right, cfg.RightKeys, cfg.RightRowKey, need[1], cfg.RightAppendOnly && cfg.Interval == nil && cfg.RightShared == nil)
+	for p, sh := range []*SharedSide{cfg.LeftShared, cfg.RightShared} {
+		if sh == nil {
+			continue
+		}
+		s, err := newSharedRows(sh, [][]types.Type{cfg.Left, cfg.Right}[p], len(cfg.LeftKeys))
+		if err != nil {
+			return nil, err
+		}
+		j.sides[p].shared = s
+		j.shared = append(j.shared, s)
+	}
 	j.sides[0].outer = slices.Contains([]JoinKind{Left, Full, Semi, Anti}, cfg.Kind)
 	j.sides[1].outer = cfg.Kind == Right || cfg.Kind == Full
 	unique := [2]bool{cfg.LeftUnique && cfg.LeftAppendOnly, cfg.RightUnique && cfg.RightAppendOnly}
@@ -207,7 +227,7 @@ func NewHashJoin(cfg HashJoinConfig) (*HashJoin, error) {
 		s.brief = s.numbered && unique[1-p] && len(cfg.LeftKeys) > 0 && !cfg.BuildRight &&
 			(cfg.Kind == Inner || cfg.Kind == Left && p == 0 || cfg.Kind == Right && p == 1)
 	}
-	j.once = (cfg.Kind == Semi || cfg.Kind == Anti) && cfg.RightAppendOnly && cfg.Residual == nil
+	j.once = (cfg.Kind == Semi || cfg.Kind == Anti) && cfg.RightAppendOnly && cfg.Residual == nil && j.shared == nil
 	for p, dist := range [][]int{cfg.LeftDist, cfg.RightDist} {
 		s := j.sides[p]
 		s.useDeg = s.outer && j.residual != nil
@@ -236,6 +256,13 @@ func (j *HashJoin) Open(ctx *exec.Context, out exec.Output) error {
 		}
 	}
 	for p, name := range []string{"left", "right"} {
+		if s := j.sides[p].shared; s != nil {
+			if err := s.open(ctx); err != nil {
+				return err
+			}
+			j.sides[p].open(nil)
+			continue
+		}
 		st := j.state(name)
 		j.sides[p].open(st)
 		if st != nil && !st.Empty() {
@@ -247,7 +274,7 @@ func (j *HashJoin) Open(ctx *exec.Context, out exec.Output) error {
 
 // Chunk joins rows of one side with the other side's, then adds them to their own side.
 func (j *HashJoin) Chunk(port int, c *vec.Chunk) error {
-	if c.Len() == 0 {
+	if c.Len() == 0 || j.hold(port, c) {
 		return nil
 	}
 	s, o := j.sides[port], j.sides[1-port]
@@ -391,7 +418,7 @@ func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk, add bool) error {
 				*s.pieces.at(ents[row]) = 0
 			}
 		}
-		if j.cold {
+		if j.cold || j.shared != nil {
 			if err := j.load(cols, n, ents, j.idx.added); err != nil {
 				return err
 			}
@@ -441,6 +468,13 @@ func (j *HashJoin) skipped(i int) bool { return len(j.skip) > 0 && j.skip[i] }
 
 // apply adds the chunk's rows to their side.
 func (j *HashJoin) apply(port int, s *joinSide, c *vec.Chunk) error {
+	if s.shared != nil {
+		for i, e := range j.ents {
+			if e != none && !j.skipped(i) {
+				s.shared.touch(e)
+			}
+		}
+	}
 	if c.Diffs == nil && s.byIdent == nil {
 		j.appendRows(port, s, c)
 		return nil
@@ -603,6 +637,9 @@ func (j *HashJoin) appendRows(port int, s *joinSide, c *vec.Chunk) {
 
 // Barrier hands over dirty rows.
 func (j *HashJoin) Barrier(bar exec.Barrier) error {
+	if err := j.nextShared(bar.Epoch); err != nil {
+		return err
+	}
 	if bar.Checkpoint {
 		for _, s := range j.sides {
 			j.checkpoint(s)
@@ -628,4 +665,12 @@ func (j *HashJoin) Barrier(bar exec.Barrier) error {
 		return err
 	}
 	return j.out.Barrier(bar)
+}
+
+// Close gives up the versions of shared sides, and the memory.
+func (j *HashJoin) Close() {
+	for _, s := range j.shared {
+		s.close()
+	}
+	j.base.Close()
 }

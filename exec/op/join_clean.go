@@ -86,7 +86,7 @@ func (j *HashJoin) emitMarks() error {
 
 // sweep forgets what has passed the watermarks, when it is time.
 func (j *HashJoin) sweep(bar exec.Barrier) error {
-	if j.cfg.BuildRight || !j.sweeper.due(bar, j.sides[0].st) {
+	if j.cfg.BuildRight || j.shared != nil || !j.sweeper.due(bar, j.sides[0].st) {
 		return nil
 	}
 	done, left := false, 0

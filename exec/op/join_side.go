@@ -47,8 +47,10 @@ type joinSide struct {
 	// multisets that have a state table.
 	byIdent *keyIndex
 
-	st    exec.StateTable
-	dirty []uint32
+	st exec.StateTable
+	// shared reads the rows from a relation; then st is nil.
+	shared *sharedRows
+	dirty  []uint32
 	// fresh counts the rows of a numbered side that came since the last checkpoint.
 	fresh  int
 	chunk  *vec.Chunk
@@ -102,7 +104,7 @@ func newJoinSide(in []types.Type, keys, rowKey, needed []int, appendOnly bool) *
 
 func (s *joinSide) open(st exec.StateTable) {
 	s.st = st
-	if st != nil && s.multiset {
+	if (st != nil || s.shared != nil) && s.multiset {
 		s.index()
 	}
 }

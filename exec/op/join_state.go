@@ -176,7 +176,13 @@ func (j *HashJoin) deletePieces(s *joinSide, e uint32) {
 // load reads the rows of new entries: those of the listed rows of the key columns.
 func (j *HashJoin) load(cols []*vec.Vector, n int, ents []uint32, added []int32) error {
 	for port, s := range j.sides {
-		if s.st == nil {
+		if s.shared != nil {
+			if err := j.loadShared(port, s, cols, ents, added); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.st == nil || !j.cold {
 			continue
 		}
 		s.prepareVnodes(cols, n)
@@ -379,7 +385,7 @@ func (j *HashJoin) account() error {
 // than the budget, everything is forgotten. It comes after a checkpoint.
 func (j *HashJoin) restart() {
 	budget := j.budget()
-	if budget <= 0 || j.sides[0].st == nil || len(j.empties) > 0 {
+	if budget <= 0 || !j.reloads() || len(j.empties) > 0 {
 		return
 	}
 	held := j.keyStore.held() + j.idx.bytes() + j.sides[0].held() + j.sides[1].held()
@@ -397,9 +403,19 @@ func (j *HashJoin) restart() {
 	j.cold = true
 }
 
+// reloads tells whether rows that are forgotten can be read again.
+func (j *HashJoin) reloads() bool {
+	for _, s := range j.sides {
+		if s.st == nil && s.shared == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // evict forgets keys whose rows are all in the state tables until the memory is below the budget.
 func (j *HashJoin) evict(budget int64) {
-	if budget <= 0 || j.sides[0].st == nil || j.stuck || int64(j.bytes()) <= budget {
+	if budget <= 0 || !j.reloads() || j.stuck || int64(j.bytes()) <= budget {
 		return
 	}
 	var victims []uint32
@@ -440,6 +456,12 @@ func (j *HashJoin) evict(budget int64) {
 func (j *HashJoin) clean(e uint32) bool {
 	rec := j.recs.at(e)
 	for p, s := range j.sides {
+		if s.shared != nil {
+			if s.shared.isTouched(e) {
+				return false
+			}
+			continue
+		}
 		if s.numbered {
 			if rec.rows[p] != rec.saved[p] {
 				return false
