@@ -260,6 +260,8 @@ type StreamOptions struct {
 	Zoned bool
 	// OnClose: rows come once, when they are final (EMIT ON WINDOW CLOSE).
 	OnClose bool
+	// Share: joins read a side that a relation keeps under the join key, and keep no copy of it.
+	Share bool
 }
 
 // Stream plans a query that is kept up to date. ORDER BY without LIMIT has no meaning there and is
@@ -303,7 +305,7 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	if err := deterministic(n); err != nil {
 		return nil, err
 	}
-	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned}
+	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned, Share: o.Share}
 	s, err := physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order, OnClose: o.OnClose})
 	if err == nil {
 		s.Functions = b.Functions

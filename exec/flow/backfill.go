@@ -161,6 +161,10 @@ func (b *TableBackfill) Barrier(br exec.Barrier) error {
 	return nil
 }
 
+// Position gives up to which key of the arrangement the rows have gone out, with the changes that follow; nil: none have;
+// all: all have. It is meant for operators of the same actor, at a barrier.
+func (b *TableBackfill) Position() (upto []byte, all bool) { return b.pos, b.done }
+
 // AfterBarrier emits the next portion.
 func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
 	v := b.begin(br.Epoch)

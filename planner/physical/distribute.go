@@ -209,8 +209,8 @@ func (d *distributor) node(n plan.Node) plan.Node {
 		n.In = d.ordered(d.require(d.node(n.In), hash(n.GroupBy)))
 		n.Dist = n.In.Properties().Dist
 	case *plan.HashJoin:
-		n.L = d.ordered(d.require(d.node(n.L), hash(n.LeftKeys)))
-		n.R = d.ordered(d.require(d.node(n.R), hash(n.RightKeys)))
+		n.L = d.side(n.L, n.LeftKeys, n.LeftShared)
+		n.R = d.side(n.R, n.RightKeys, n.RightShared)
 		n.LeftDist, n.RightDist = n.LeftKeys, n.RightKeys
 		n.Dist = single
 		if d.par > 1 && len(n.LeftKeys) > 0 {
@@ -265,6 +265,31 @@ func (d *distributor) node(n plan.Node) plan.Node {
 			n.In = d.ordered(d.require(n.In, single))
 		}
 		n.Dist = n.In.Properties().Dist
+	}
+	return n
+}
+
+// side distributes an input of a join by its keys. One that is shared comes from the relation like that, in the join's own
+// fragment.
+func (d *distributor) side(n plan.Node, keys []int, sh *plan.Shared) plan.Node {
+	if sh == nil {
+		return d.ordered(d.require(d.node(n), hash(keys)))
+	}
+	have := single
+	if d.par > 1 {
+		have = hash(keys)
+	}
+	n.Properties().Dist = have
+	for i := len(sh.Steps) - 1; i >= 0; i-- {
+		in := sh.Steps[i].Inputs()[0]
+		if p, ok := sh.Steps[i].(*plan.Project); ok && d.par > 1 {
+			cols := make([]int, len(have.Cols))
+			for k, c := range have.Cols {
+				cols[k] = p.Exprs[c].(*scalar.Column).Index
+			}
+			have = hash(cols)
+		}
+		in.Properties().Dist = have
 	}
 	return n
 }

@@ -178,6 +178,8 @@ func (b *builder) join(n *logical.Join, need logical.ColSet) built {
 	used := logical.ColsOf(n.On...)
 	used.AddSet(need)
 	l, r := b.node(n.L, used.And(ls)), b.node(n.R, used.And(rs))
+	keys, more := b.sharedKeys(l, r, keys)
+	rest = append(rest, more...)
 	var lk, rk []scalar.Expr
 	out := &plan.HashJoin{Kind: kinds[n.Kind]}
 	for _, k := range keys {
@@ -214,5 +216,6 @@ func (b *builder) join(n *logical.Join, need logical.ColSet) built {
 		out.LeftUnique, out.RightUnique = uniqueKey(n.L, lk), uniqueKey(n.R, rk)
 	}
 	out.Props = b.props(n, cols)
+	b.share(out)
 	return built{out, cols}
 }

@@ -26,6 +26,8 @@ type Config struct {
 	Indexes func(*catalog.Relation) []Index
 	// Zoned: local time is that of a zone whose clock is changed.
 	Zoned bool
+	// Share: a side of a join of a stream plan that is kept by a relation under the join key is not kept by the join.
+	Share bool
 }
 
 type builder struct {
@@ -33,6 +35,8 @@ type builder struct {
 	stream bool
 	rels   map[catalog.ID]*catalog.Relation
 	sys    []*catalog.Relation
+	// loops counts the recursive queries around what is being built.
+	loops int
 }
 
 // failure carries an error out of the recursion; see Batch and Stream.

@@ -29,6 +29,8 @@ func (b *builder) recursive(n *logical.Recursive) built {
 	}
 	out := &plan.Recursive{ID: n.ID, Name: n.Name, All: n.All, Ordinal: n.Ord != 0}
 	out.Linear = bad == "" && logical.References(step, n.ID) == 1
+	b.loops++
+	defer func() { b.loops-- }()
 	out.Full = n.Multi && nonlinear(step, n.ID, false) != ""
 	out.Base = b.arrange(b.node(n.Base, logical.SetOf(n.BaseMap...)), n.BaseMap, n.Out).node
 	out.Step = b.arrange(b.node(step, logical.SetOf(n.StepMap...)), n.StepMap, n.Out).node

@@ -305,6 +305,11 @@ func (w *explainer) describe(n Node) (string, []string) {
 		if n.Residual != nil {
 			add("Join Filter: %s", exprText(n.Residual, both))
 		}
+		for i, sh := range []*Shared{n.LeftShared, n.RightShared} {
+			if sh != nil {
+				add("Arrangement: %s side is read from %s by %s", [...]string{"left", "right"}[i], relName(sh.Scan.Rel), sh.keyNames())
+			}
+		}
 		if n.Interval != nil {
 			add("State: cleaned by the watermarks of %s and %s", colName(n.Interval.LeftCol, l), colName(n.Interval.RightCol, r))
 		}
@@ -597,4 +602,13 @@ func callText(c *WindowCall, in *Props) string {
 		s += " " + c.Frame.Text(func(e scalar.Expr) string { return exprText(e, nil) })
 	}
 	return s
+}
+
+// keyNames lists the columns of the relation's key by which the side is read.
+func (s *Shared) keyNames() string {
+	ords := make([]int, len(s.Keys))
+	for i := range s.Keys {
+		ords[i] = s.Scan.Rel.Key[i].Col
+	}
+	return relColumns(s.Scan.Rel, ords)
 }

@@ -176,6 +176,21 @@ type (
 		Output                  []int
 		// Interval, in stream plans with watermarks on both columns, follows from Residual.
 		Interval *JoinInterval
+		// LeftShared and RightShared, in stream plans, say that a side is not kept by the join, but read from its relation.
+		LeftShared, RightShared *Shared
+	}
+	// Shared is a side of a HashJoin that is a TableScan below filters and projections, and whose join keys are the first
+	// columns of the relation's key.
+	Shared struct {
+		Scan *TableScan
+		// Steps are the filters and projections, the one next to the scan first.
+		Steps []Node
+		// Keys has the pair of join keys for each of those columns of the relation's key. Unique: they are all of it.
+		Keys   []int
+		Unique bool
+		// Drive: a new job gets the rows that are there as changes, because it has to give rows that match nothing, or
+		// because the other side is shared too.
+		Drive bool
 	}
 	// Lookup (stream plans) joins each row of In, at the end of the epoch in which it comes, with the rows that the relation
 	// of R has then. Keys are compared with the first columns of the relation's key; Residual is over In ++ all columns of
@@ -338,6 +353,14 @@ type (
 		Props
 		Rel  *catalog.Relation
 		Cols []int
+		// Shared: the rows are read by a join, and all that comes is their changes, by the hash of the columns that
+		// Shared.Keys are; nil: no.
+		Shared *SharedScan
+	}
+	// SharedScan says how the changes of a TableScan come that is a shared side of a join. Hash are column ordinals.
+	SharedScan struct {
+		Hash  []int
+		Drive bool
 	}
 	// Scan (batch plans) reads a snapshot of a table, materialized view or system relation, in the
 	// order of its key if Ordered.

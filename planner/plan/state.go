@@ -195,9 +195,14 @@ func (e *estimator) estimate(n Node, in []StateEstimate) StateEstimate {
 		case Semi, Anti:
 			out = in[0].Out * guessPass
 		}
-		return StateEstimate{
-			Out: out, Rows: in[0].Out + in[1].Out, Bytes: in[0].Out*rowWidth(l) + in[1].Out*rowWidth(r),
+		s := StateEstimate{Out: out}
+		if n.LeftShared == nil {
+			s.Rows, s.Bytes = in[0].Out, in[0].Out*rowWidth(l)
 		}
+		if n.RightShared == nil {
+			s.Rows, s.Bytes = s.Rows+in[1].Out, s.Bytes+in[1].Out*rowWidth(r)
+		}
+		return s
 	case *TopN:
 		p := n.Inputs()[0].Properties()
 		g := distinct(in[0].Out, n.GroupBy, p)

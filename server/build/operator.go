@@ -15,6 +15,17 @@ import (
 	"github.com/weirdb/weir/sql/types"
 )
 
+// hashJoin configures a join that keeps both sides.
+func hashJoin(n *plan.HashJoin) op.HashJoinConfig {
+	return op.HashJoinConfig{
+		Interval: joinInterval(n.Interval), Left: n.L.Properties().Types(), Right: n.R.Properties().Types(), Kind: joinKind(n.Kind),
+		LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: n.NullSafe,
+		LeftRowKey: n.LeftRowKey, RightRowKey: n.RightRowKey,
+		LeftAppendOnly: n.LeftAppendOnly, RightAppendOnly: n.RightAppendOnly, LeftUnique: n.LeftUnique, RightUnique: n.RightUnique,
+		LeftDist: n.LeftDist, RightDist: n.RightDist, Output: n.Output, Residual: n.Residual,
+	}
+}
+
 // operator makes the operator of a node, except leaves and the ends of stream plans. In batch plans the
 // right input of a join is complete before the left one starts.
 func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
@@ -29,12 +40,9 @@ func operator(n plan.Node, env *exec.Env, batch bool) (exec.Operator, error) {
 			In: in(0), Keys: n.Keys, Aggs: aggs(n.Aggs), AppendOnlyIn: n.AppendOnlyIn, Dist: n.InDist,
 		})
 	case *plan.HashJoin:
-		return op.NewHashJoin(op.HashJoinConfig{
-			Interval: joinInterval(n.Interval), Left: in(0), Right: in(1), Kind: joinKind(n.Kind), LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: n.NullSafe,
-			LeftRowKey: n.LeftRowKey, RightRowKey: n.RightRowKey,
-			LeftAppendOnly: n.LeftAppendOnly, RightAppendOnly: n.RightAppendOnly, LeftUnique: n.LeftUnique, RightUnique: n.RightUnique,
-			LeftDist: n.LeftDist, RightDist: n.RightDist, Output: n.Output, Residual: n.Residual, BuildRight: batch,
-		})
+		cfg := hashJoin(n)
+		cfg.BuildRight = batch
+		return op.NewHashJoin(cfg)
 	case *plan.TopN:
 		limit, offset, err := limits(n.Limit, n.Offset, env)
 		if err != nil {

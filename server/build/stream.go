@@ -25,10 +25,20 @@ type Leaves interface {
 	// Lookup attaches to a table or materialized view whose rows are looked up: only barriers count. Versions opens them.
 	Lookup(rel *catalog.Relation, parallel int) flow.Input
 	Versions(rel *catalog.Relation) func(storage.Epoch) (*storage.Version, error)
+	// Shared attaches to a table or materialized view that a join reads by key: its changes come, and go through what the
+	// leaf has, if anything. hash are the columns that distribute them.
+	Shared(rel *catalog.Relation, cols, hash []int, drive bool, parallel int) (flow.Input, SharedLeaf)
 	// Source attaches to a source; the row id is the column after its last one.
 	Source(rel *catalog.Relation, cols []int, parallel int) (flow.Input, Wrap, error)
 	// SourceParallel is how many actors can read a source.
 	SourceParallel(rel *catalog.Relation) (int, error)
+}
+
+// SharedLeaf is how a join begins with a side that a relation keeps.
+type SharedLeaf struct {
+	Start op.SharedStart
+	// Wrap is as for a leaf, and gives also what op.SharedSide.Seen is; nil: no operators are needed.
+	Wrap func(actor int, leaf *flow.Node) (*flow.Node, func() ([]byte, bool), error)
 }
 
 // Stream builds the job of a stream plan.
@@ -73,13 +83,16 @@ type fragmentBuilder struct {
 	// inputs and wraps by leaf node.
 	inputs map[plan.Node][]int
 	wraps  []Wrap
-	used   map[plan.Node]int
-	names  map[string]int
+	shared map[*plan.TableScan]SharedLeaf
+	// seen is what shared leaves of the actor that is being built have seen.
+	seen  map[*plan.TableScan]func() ([]byte, bool)
+	used  map[plan.Node]int
+	names map[string]int
 }
 
 func (b *Stream) fragment(j *flow.Job, p *plan.Stream, pf *plan.Fragment) (*flow.Fragment, error) {
 	f := &flow.Fragment{ID: pf.ID, Parallel: pf.Parallel, Types: pf.Root.Properties().Types()}
-	fb := &fragmentBuilder{b: b, f: f, j: j, p: p, inputs: map[plan.Node][]int{}}
+	fb := &fragmentBuilder{b: b, f: f, j: j, p: p, inputs: map[plan.Node][]int{}, shared: map[*plan.TableScan]SharedLeaf{}}
 	if err := fb.parallel(pf.Root); err != nil {
 		return nil, err
 	}
@@ -92,7 +105,7 @@ func (b *Stream) fragment(j *flow.Job, p *plan.Stream, pf *plan.Fragment) (*flow
 	f.Root = func(i int) (*flow.Node, error) {
 		// The builder's own state must not be shared by actors that start at the same time.
 		mine := *fb
-		mine.used, mine.names = map[plan.Node]int{}, map[string]int{}
+		mine.used, mine.names, mine.seen = map[plan.Node]int{}, map[string]int{}, map[*plan.TableScan]func() ([]byte, bool){}
 		return mine.node(pf.Root, i)
 	}
 	return f, nil
@@ -128,6 +141,16 @@ func (fb *fragmentBuilder) collect(pf *plan.Fragment, n plan.Node) error {
 	}
 	switch n := n.(type) {
 	case *plan.TableScan:
+		if s := n.Shared; s != nil {
+			in, leaf := fb.b.Leaves.Shared(n.Rel, n.Cols, s.Hash, s.Drive, fb.f.Parallel)
+			fb.shared[n] = leaf
+			var w Wrap
+			if leaf.Wrap != nil {
+				w = func(int, *flow.Node) (*flow.Node, error) { return nil, nil } // see node
+			}
+			add(in, w)
+			break
+		}
 		in, w := fb.b.Leaves.Table(n.Rel, n.Cols, fb.f.Parallel)
 		add(in, w)
 	case *plan.LookupScan:
@@ -209,6 +232,15 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 		k := ins[fb.used[n]%len(ins)]
 		fb.used[n]++
 		leaf := &flow.Node{Input: k}
+		if scan, ok := n.(*plan.TableScan); ok && fb.shared[scan].Wrap != nil {
+			wrapped, seen, err := fb.shared[scan].Wrap(i, leaf)
+			if err != nil {
+				return nil, err
+			}
+			fb.seen[scan] = seen
+			fb.rename(wrapped)
+			return wrapped, nil
+		}
 		if w := fb.wraps[k]; w != nil {
 			wrapped, err := w(i, leaf)
 			if err != nil {
@@ -220,8 +252,23 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 		return leaf, nil
 	}
 	out := &flow.Node{Name: fb.name(n)}
+	for _, in := range n.Inputs() {
+		c, err := fb.node(in, i)
+		if err != nil {
+			return nil, err
+		}
+		out.In = append(out.In, c)
+	}
 	var err error
 	switch n := n.(type) {
+	case *plan.HashJoin:
+		cfg := hashJoin(n)
+		if cfg.LeftShared, err = fb.sharedSide(n.LeftShared); err == nil {
+			cfg.RightShared, err = fb.sharedSide(n.RightShared)
+		}
+		if err == nil {
+			out.Op, err = op.NewHashJoin(cfg)
+		}
 	case *plan.Materialize:
 		out.Op, err = op.NewMaterialize(op.MaterializeConfig{
 			In: n.In.Properties().Types(), Key: sortKeys(n.Key), Target: fb.b.Writer(i),
@@ -262,15 +309,31 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 	default:
 		out.Op, err = operator(n, fb.j.Env, false)
 	}
-	if err != nil {
-		return nil, err
+	return out, err
+}
+
+// sharedSide configures a side of a join that a relation keeps; nil for one that the join keeps.
+func (fb *fragmentBuilder) sharedSide(sh *plan.Shared) (*op.SharedSide, error) {
+	if sh == nil {
+		return nil, nil
 	}
-	for _, in := range n.Inputs() {
-		c, err := fb.node(in, i)
+	out := &op.SharedSide{
+		Cols: sh.Scan.Cols, Unique: sh.Unique, VersionAt: fb.b.Leaves.Versions(sh.Scan.Rel), Start: fb.shared[sh.Scan].Start,
+		Seen: fb.seen[sh.Scan],
+	}
+	for _, c := range sh.Scan.Rel.Columns {
+		out.Relation = append(out.Relation, c.Type)
+	}
+	for i, k := range sh.Keys {
+		of := sh.Scan.Rel.Key[i]
+		out.Key = append(out.Key, vec.SortKey{Col: k, Desc: of.Desc, NullsFirst: of.NullsFirst})
+	}
+	for _, n := range sh.Steps {
+		o, err := operator(n, fb.j.Env, false)
 		if err != nil {
 			return nil, err
 		}
-		out.In = append(out.In, c)
+		out.Steps = append(out.Steps, o)
 	}
 	return out, nil
 }

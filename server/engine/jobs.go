@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -313,6 +314,9 @@ type leaves struct {
 	// together are the relations whose jobs begin with this one in the same state, so that it gets all
 	// that they send.
 	together map[catalog.ID]bool
+	// rows are the table ids of relations whose rows are filled again under new ones, and which the catalog has with the
+	// old ones.
+	rows map[catalog.ID]uint32
 	// reads counts, if it is not nil, the actors that read each relation to be filled.
 	reads map[catalog.ID]int
 }
@@ -328,77 +332,153 @@ func (l *leaves) pace() flow.Pace {
 // Table reads a table or materialized view: cols are ordinals of its relation. The input carries the key
 // columns as well while the job is being filled, for the backfill's position.
 func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.Input, build.Wrap) {
+	var hash []int
+	for _, k := range rel.Key {
+		hash = append(hash, k.Col)
+	}
+	in := tableInput(rel, cols, hash, parallel)
+	if l.prog == nil || l.together[rel.ID] {
+		return in, nil
+	}
+	f := l.filler(rel, &in, hash, parallel)
+	return in, func(actor int, leaf *flow.Node) (*flow.Node, error) {
+		cfg := f.config(actor)
+		if l.checkpoint {
+			return f.node(leaf, flow.NewTableCatchUp(cfg))
+		}
+		return f.node(leaf, flow.NewTableBackfill(cfg))
+	}
+}
+
+// Shared reads a table or materialized view whose rows a join reads by key. A new job gets only the changes, unless the
+// rows are to drive it.
+func (l *leaves) Shared(rel *catalog.Relation, cols, hash []int, drive bool, parallel int) (flow.Input, build.SharedLeaf) {
+	in := tableInput(rel, cols, hash, parallel)
+	out := build.SharedLeaf{Start: op.SharedCheckpoint}
+	switch together := l.prog == nil || l.together[rel.ID]; {
+	case together && l.prog != nil && !l.checkpoint:
+		out.Start = op.SharedNone
+	case together:
+	case l.checkpoint:
+		out.Start = op.SharedCatchUp
+		f := l.filler(rel, &in, hash, parallel)
+		out.Wrap = func(actor int, leaf *flow.Node) (*flow.Node, func() ([]byte, bool), error) {
+			cfg := f.config(actor)
+			// All at once: between two portions the side would be neither what it was nor what it is.
+			cfg.Portion, cfg.MaxPortion, cfg.Pace = math.MaxInt/4, math.MaxInt/4, flow.Pace{}
+			n, err := f.node(leaf, flow.NewTableCatchUp(cfg))
+			return n, nil, err
+		}
+	case drive:
+		out.Start = op.SharedNone
+		f := l.filler(rel, &in, hash, parallel)
+		out.Wrap = func(actor int, leaf *flow.Node) (*flow.Node, func() ([]byte, bool), error) {
+			o := flow.NewTableBackfill(f.config(actor))
+			n, err := f.node(leaf, o)
+			return n, o.Position, err
+		}
+	default:
+		out.Start = op.SharedAll
+	}
+	return in, out
+}
+
+// tableInput is the changes of a relation, some columns of it, distributed by the hash of others.
+func tableInput(rel *catalog.Relation, cols, hash []int, parallel int) flow.Input {
 	if cols == nil {
 		cols = []int{} // none, where nil would be all
 	}
 	in := flow.Input{Job: flow.JobID(rel.Job()), Fragment: -1, Cols: cols, Dist: flow.Dist{Kind: flow.ToSingle}}
 	if parallel > 1 {
-		in.Dist = flow.Dist{Kind: flow.ToHash}
-		for _, k := range rel.Key {
-			in.Dist.Cols = append(in.Dist.Cols, k.Col)
-		}
+		in.Dist = flow.Dist{Kind: flow.ToHash, Cols: hash}
 	}
-	if l.prog == nil || l.together[rel.ID] {
-		return in, nil
-	}
+	return in
+}
+
+// filler makes the operators that bring a job to where a relation is.
+type filler struct {
+	l    *leaves
+	rel  *catalog.Relation
+	arr  *storage.Arrangement
+	cols int
+	// wide are the columns that are read: those that are wanted, and the key.
+	wide     []int
+	types    []types.Type
+	keys     []vec.SortKey
+	hash     []int
+	parallel int
+}
+
+// filler widens the input as it needs it.
+func (l *leaves) filler(rel *catalog.Relation, in *flow.Input, hash []int, parallel int) *filler {
 	if l.reads != nil {
 		l.reads[rel.ID] += parallel
 	}
-	wide := append([]int{}, cols...) // not nil, which would be all
-	at := make(map[int]int, len(wide))
-	for k, c := range wide {
+	f := &filler{l: l, rel: rel, arr: l.arrangement(rel), cols: len(in.Cols), wide: append([]int{}, in.Cols...), parallel: parallel}
+	at := make(map[int]int, len(f.wide))
+	for k, c := range f.wide {
 		at[c] = k
 	}
-	var keys []vec.SortKey
-	var hash []int
 	for _, k := range rel.Key {
 		if _, ok := at[k.Col]; !ok {
-			at[k.Col] = len(wide)
-			wide = append(wide, k.Col)
+			at[k.Col] = len(f.wide)
+			f.wide = append(f.wide, k.Col)
 		}
-		keys = append(keys, vec.SortKey{Col: at[k.Col], Desc: k.Desc, NullsFirst: k.NullsFirst})
-		hash = append(hash, at[k.Col])
+		f.keys = append(f.keys, vec.SortKey{Col: at[k.Col], Desc: k.Desc, NullsFirst: k.NullsFirst})
 	}
-	in.Cols = wide
-	ts := make([]types.Type, len(wide))
-	for k, c := range wide {
-		ts[k] = rel.Columns[c].Type
+	for _, c := range hash {
+		f.hash = append(f.hash, at[c])
 	}
-	arr := l.i.Store.Arrangement(storage.TableID(rel.Rows()))
-	return in, func(actor int, leaf *flow.Node) (*flow.Node, error) {
-		all := make([]types.Type, len(rel.Columns))
-		for k, c := range rel.Columns {
-			all[k] = c.Type
-		}
-		row := vec.NewChunk(all, 1)
-		cfg := flow.TableBackfillConfig{
-			Types: ts, VersionAt: arr.VersionAt,
-			AppendKey: func(dst []byte, c *vec.Chunk, k int) []byte { return vec.EncodeKey(dst, c.Cols, k, keys) },
-			Decode: func(dst *vec.Chunk, _, value []byte) error {
-				row.Reset()
-				if _, err := vec.DecodeRow(value, row.Cols); err != nil {
-					return err
-				}
-				for k, c := range wide {
-					dst.Cols[k].AppendFrom(row.Cols[c], 0)
-				}
-				dst.PushDiff(1)
-				return nil
-			},
-			HashCols: hash, Index: actor, Parallel: parallel, Progress: l.prog,
-			RequestBarrier: l.i.RT.RequestBarrier, Pace: l.pace(),
-		}
-		n := &flow.Node{Name: "backfill", In: []*flow.Node{leaf}}
-		if l.checkpoint {
-			n.Op = flow.NewTableCatchUp(cfg)
-		} else {
-			n.Op = flow.NewTableBackfill(cfg)
-		}
-		if len(wide) == len(cols) {
-			return n, nil
-		}
-		return build.Narrow(n, ts, len(cols))
+	in.Cols = f.wide
+	f.types = make([]types.Type, len(f.wide))
+	for k, c := range f.wide {
+		f.types[k] = rel.Columns[c].Type
 	}
+	return f
+}
+
+// config is for one actor.
+func (f *filler) config(actor int) flow.TableBackfillConfig {
+	all := make([]types.Type, len(f.rel.Columns))
+	for k, c := range f.rel.Columns {
+		all[k] = c.Type
+	}
+	row := vec.NewChunk(all, 1)
+	return flow.TableBackfillConfig{
+		Types: f.types, VersionAt: f.arr.VersionAt,
+		AppendKey: func(dst []byte, c *vec.Chunk, k int) []byte { return vec.EncodeKey(dst, c.Cols, k, f.keys) },
+		Decode: func(dst *vec.Chunk, _, value []byte) error {
+			row.Reset()
+			if _, err := vec.DecodeRow(value, row.Cols); err != nil {
+				return err
+			}
+			for k, c := range f.wide {
+				dst.Cols[k].AppendFrom(row.Cols[c], 0)
+			}
+			dst.PushDiff(1)
+			return nil
+		},
+		HashCols: f.hash, Index: actor, Parallel: f.parallel, Progress: f.l.prog,
+		RequestBarrier: f.l.i.RT.RequestBarrier, Pace: f.l.pace(),
+	}
+}
+
+// node puts an operator on a leaf, and gives the columns that are wanted.
+func (f *filler) node(leaf *flow.Node, o exec.Operator) (*flow.Node, error) {
+	n := &flow.Node{Name: "backfill", In: []*flow.Node{leaf}, Op: o}
+	if len(f.wide) == f.cols {
+		return n, nil
+	}
+	return build.Narrow(n, f.types, f.cols)
+}
+
+// arrangement finds the rows of a relation.
+func (l *leaves) arrangement(rel *catalog.Relation) *storage.Arrangement {
+	id := rel.Rows()
+	if again, ok := l.rows[rel.ID]; ok {
+		id = again
+	}
+	return l.i.Store.Arrangement(storage.TableID(id))
 }
 
 // Lookup gets the barriers of a table or materialized view whose rows are looked up.
@@ -416,7 +496,7 @@ func (l *leaves) Lookup(rel *catalog.Relation, parallel int) flow.Input {
 
 // Versions opens the versions of a table or materialized view.
 func (l *leaves) Versions(rel *catalog.Relation) func(storage.Epoch) (*storage.Version, error) {
-	return l.i.Store.Arrangement(storage.TableID(rel.Rows())).VersionAt
+	return l.arrangement(rel).VersionAt
 }
 
 // Source reads a source: cols number its columns, with the row id after the last one.

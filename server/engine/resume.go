@@ -166,7 +166,7 @@ func (i *Incarnation) resumeReaders(cat *catalog.Catalog, rels []*catalog.Relati
 // refill fills views and sinks from nothing.
 func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *catalog.Relation, rels []*catalog.Relation) (err error) {
 	ids := make([]catalog.ID, len(rels))
-	l := leaves{prog: newProgress(), together: map[catalog.ID]bool{}}
+	l := leaves{prog: newProgress(), together: map[catalog.ID]bool{}, rows: map[catalog.ID]uint32{}}
 	for k, r := range rels {
 		ids[k] = r.ID
 		l.together[r.ID] = true
@@ -181,6 +181,7 @@ func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *cat
 		c.Stale, c.StateTables = "", nil
 		if c.Kind == catalog.MatView || c.Kind == catalog.Index {
 			c.RowsID = uint32(i.allocID())
+			l.rows[c.ID] = c.RowsID
 		}
 		states[k] = i.newStateIDs(&c)
 		again[k] = &c

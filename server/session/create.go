@@ -431,6 +431,7 @@ func (d *definer) bindQuery(q *ast.Select) (*planner.Bound, error) {
 func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound) {
 	rel.Query = text
 	rel.SearchPath = d.s.vars.searchPath(d.s.user())
+	rel.Shares = rel.Kind != catalog.View && d.s.vars.get(shareSetting) == "on"
 	for _, r := range b.Relations {
 		rel.DependsOn = append(rel.DependsOn, r.ID)
 	}

@@ -154,6 +154,9 @@ type Relation struct {
 	ColumnComments map[string]string `json:",omitempty"`
 	// Parallelism is the number of actors per fragment that the job was planned with.
 	Parallelism int `json:",omitempty"`
+	// Shares: the joins of the job read relations by key where they can, instead of keeping copies. Earlier versions did
+	// not plan so.
+	Shares bool `json:",omitempty"`
 	// Stale says why a materialized view or sink was given up while its inputs went on: its rows are of
 	// that time, and it cannot go on.
 	//

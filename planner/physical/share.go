@@ -1,0 +1,151 @@
+package physical
+
+import (
+	"slices"
+
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/planner/prop"
+	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/scalar"
+)
+
+// A join keeps the rows of both sides by join key. Where a side is a table or materialized view, whose rows are kept
+// already, and the join key is its key or the beginning of it, the join reads them there. That saves the copy, and reading all
+// of it when the job is new; it costs a read of the relation when a key is first asked for. It is always worth it, so
+// there is no choice to be made, only conditions to be met:
+//
+//   - between the relation and the join there are filters and projections alone, and the join keys are columns;
+//   - the join keys are as many of the first columns of the relation's key as there are, or all of them: conditions
+//     beyond those are tested for each pair;
+//   - the relation has no watermarks: joins forget rows by them, which an arrangement does not;
+//   - the join is not part of a loop, whose rounds have no versions.
+
+// origin finds the relation that keeps a side, and where the columns cols of its output come from; nil if it is
+// no relation's.
+func origin(n plan.Node, cols []int) (scan *plan.TableScan, ords []int, steps []plan.Node) {
+	at := slices.Clone(cols)
+	for {
+		switch x := n.(type) {
+		case *plan.Filter:
+			if prop.Clock(x.Pred) {
+				return nil, nil, nil
+			}
+			steps = append(steps, x)
+			n = x.In
+		case *plan.Project:
+			for i, c := range at {
+				col, ok := x.Exprs[c].(*scalar.Column)
+				if !ok {
+					return nil, nil, nil
+				}
+				at[i] = col.Index
+			}
+			if slices.ContainsFunc(x.Exprs, prop.Clock) {
+				return nil, nil, nil
+			}
+			steps = append(steps, x)
+			n = x.In
+		case *plan.TableScan:
+			r := x.Rel
+			if x.Shared != nil || r.Kind != catalog.Table && r.Kind != catalog.MatView || r.Watermark != nil || len(r.Watermarks) > 0 {
+				return nil, nil, nil
+			}
+			for i, c := range at {
+				at[i] = x.Cols[c]
+			}
+			slices.Reverse(steps)
+			return x, at, steps
+		default:
+			return nil, nil, nil
+		}
+	}
+}
+
+// keyOrder gives for the first columns of a relation's key the one of ords that it is, as long as there is one.
+func keyOrder(r *catalog.Relation, ords []int) []int {
+	var order []int
+	for _, k := range r.Key {
+		at := slices.Index(ords, k.Col)
+		if at < 0 {
+			break
+		}
+		order = append(order, at)
+	}
+	return order
+}
+
+// sharedKeys chooses among pairs of join keys those that are the whole key of a relation on one side, if there are such and
+// more; what the others ask for becomes conditions.
+func (b *builder) sharedKeys(l, r built, keys []equiKey) ([]equiKey, []scalar.Expr) {
+	if !b.stream || !b.Share || b.loops > 0 {
+		return keys, nil
+	}
+	for _, side := range []struct {
+		x    built
+		expr func(k equiKey) scalar.Expr
+	}{{r, func(k equiKey) scalar.Expr { return k.r }}, {l, func(k equiKey) scalar.Expr { return k.l }}} {
+		var at, cols []int // the keys that are columns, and their positions
+		for i, k := range keys {
+			if c, ok := side.expr(k).(*scalar.Column); ok && sameKey(c.T, b.Meta.Type(c.Index)) {
+				at, cols = append(at, i), append(cols, side.x.pos(c.Index))
+			}
+		}
+		scan, ords, _ := origin(side.x.node, cols)
+		if scan == nil {
+			continue
+		}
+		order := keyOrder(scan.Rel, ords)
+		if len(order) == len(keys) {
+			return keys, nil
+		}
+		if len(order) == 0 || len(order) < len(scan.Rel.Key) {
+			continue
+		}
+		var keep []equiKey
+		var more []scalar.Expr
+		for i, k := range keys {
+			if slices.ContainsFunc(order, func(o int) bool { return at[o] == i }) {
+				keep = append(keep, k)
+			} else {
+				more = append(more, b.equal(k))
+			}
+		}
+		return keep, more
+	}
+	return keys, nil
+}
+
+// share marks the sides of a join that need not be kept.
+func (b *builder) share(n *plan.HashJoin) {
+	if !b.stream || !b.Share || b.loops > 0 || len(n.LeftKeys) == 0 {
+		return
+	}
+	n.LeftShared = b.shared(n.L, n.LeftKeys)
+	n.RightShared = b.shared(n.R, n.RightKeys)
+	outer := [2]bool{
+		slices.Contains([]plan.JoinKind{plan.Left, plan.Full, plan.Semi, plan.Anti}, n.Kind),
+		n.Kind == plan.Right || n.Kind == plan.Full,
+	}
+	for i, sh := range []*plan.Shared{n.LeftShared, n.RightShared} {
+		if sh == nil {
+			continue
+		}
+		// Of two sides one must bring the rows.
+		sh.Drive = outer[i] || i == 0 && n.RightShared != nil && !outer[1]
+		sh.Scan.Shared.Drive = sh.Drive
+	}
+}
+
+// shared tells how a side with these keys is read from its relation; nil: it is not.
+func (b *builder) shared(side plan.Node, keys []int) *plan.Shared {
+	scan, ords, steps := origin(side, keys)
+	if scan == nil {
+		return nil
+	}
+	order := keyOrder(scan.Rel, ords)
+	if len(order) != len(keys) {
+		return nil
+	}
+	scan.Shared = &plan.SharedScan{Hash: ords}
+	return &plan.Shared{Scan: scan, Steps: steps, Keys: order, Unique: len(order) == len(scan.Rel.Key)}
+}
