@@ -321,6 +321,8 @@ func (d *db) run(td *datadriven.TestData) (string, error) {
 					fmt.Sscan(a.Vals[0], &o.Parallelism)
 				case "emit":
 					o.OnClose = true
+				case "share":
+					o.Share = true
 				}
 			}
 			x, err := p.Stream(b, o)

@@ -52,8 +52,8 @@ type SharedSide struct {
 	// Steps are what turns the changes of the relation into the side's input, in order: filters and projections. They
 	// are this side's own.
 	Steps []exec.Operator
-	// Key has the first columns of the arrangement's key; Col counts the pairs of join keys. All pairs are among them.
-	// Unique: it is the whole key.
+	// Key has the first columns of the arrangement's key; Col counts the pairs of join keys. Unique: it is the whole key;
+	// otherwise all pairs are among them.
 	Key    []SortKey
 	Unique bool
 	// VersionAt opens the version of the relation at an epoch whose barrier has come from it.
@@ -77,6 +77,8 @@ type sharedRows struct {
 	list    []uint32
 	// room is how many entries touched has room for.
 	room uint32
+	// more are the pairs of join keys that are not among Key: rows that are read may differ in them.
+	more []int
 
 	row  *vec.Chunk
 	leaf *vec.Chunk
@@ -105,7 +107,12 @@ func newSharedRows(cfg *SharedSide, in []types.Type, keys int) (*sharedRows, err
 		}
 		has[k.Col] = true
 	}
-	if slices.Contains(has, false) {
+	for k, ok := range has {
+		if !ok {
+			s.more = append(s.more, k)
+		}
+	}
+	if len(s.more) > 0 && !cfg.Unique {
 		return nil, errors.New("HashJoin: a join key is not in the key of a shared side")
 	}
 	if err := checkCols("HashJoin.Shared.Cols", cfg.Cols, len(cfg.Relation)); err != nil {
@@ -333,7 +340,13 @@ func (j *HashJoin) loadShared(port int, s *joinSide, cols []*vec.Vector, ents []
 		rec := j.recs.at(e)
 		c := s.shared.got
 		hashes := s.rowHashes(c)
+	rows:
 		for i := lo; i < hi; i++ {
+			for _, k := range s.shared.more {
+				if !j.keyStore.equal(k, e, c.Cols[s.keys[k]], i, false) {
+					continue rows
+				}
+			}
 			rec.n[port]++
 			if s.multiset {
 				if r := s.find(e, rec.head[port], c, i, hashes); r != none {

@@ -26,6 +26,8 @@ type sharedWorld struct {
 	shared, unique, stepped [2]bool
 	multiset                [2]bool
 	residual, nullSafe      bool
+	// twoKeys: n is compared too.
+	twoKeys bool
 	chunk                   int
 	budget                  int64
 
@@ -95,6 +97,9 @@ func (w *sharedWorld) config(start [2]SharedStart) HashJoinConfig {
 		Kind: w.kind, Left: sharedTypes, Right: sharedTypes, LeftKeys: []int{0}, RightKeys: []int{0}, NullSafe: []bool{w.nullSafe},
 		LeftRowKey: []int{0, 1}, RightRowKey: []int{0, 1}, LeftDist: []int{0}, RightDist: []int{0}, Output: []int{0, 1, 2, 3, 4, 5, 6, 7},
 	}
+	if w.twoKeys {
+		cfg.LeftKeys, cfg.RightKeys, cfg.NullSafe = []int{0, 1}, []int{0, 1}, []bool{w.nullSafe, !w.nullSafe}
+	}
 	if w.multiset[0] {
 		cfg.LeftRowKey = nil
 	}
@@ -116,9 +121,12 @@ func (w *sharedWorld) config(start [2]SharedStart) HashJoinConfig {
 		if !w.shared[p] {
 			continue
 		}
-		key := w.key(p)[:1]
+		key := w.key(p)
+		if !w.twoKeys {
+			key = key[:1]
+		}
 		*to = &SharedSide{
-			Relation: sharedTypes, Cols: []int{0, 1, 2, 3}, Steps: w.steps(p), Key: key, Unique: w.unique[p],
+			Relation: sharedTypes, Cols: []int{0, 1, 2, 3}, Steps: w.steps(p), Key: key, Unique: w.unique[p] || w.twoKeys,
 			VersionAt: w.arr[p].VersionAt, Start: start[p],
 			Seen: func() ([]byte, bool) { return w.pos[p], !w.filling[p] },
 		}
@@ -444,7 +452,7 @@ func TestSharedJoinEqualsFromScratch(t *testing.T) {
 					flip := func() bool { return r.Intn(2) == 0 }
 					w := &sharedWorld{
 						t: t, r: r, kind: kind, shared: shared, unique: [2]bool{flip(), flip()}, stepped: [2]bool{flip(), flip()},
-						residual: flip(), nullSafe: flip(), chunk: []int{1, 3, 1024}[r.Intn(3)], budget: []int64{0, 1, 3000}[r.Intn(3)],
+						residual: flip(), nullSafe: flip(), twoKeys: r.Intn(3) == 0, chunk: []int{1, 3, 1024}[r.Intn(3)], budget: []int64{0, 1, 3000}[r.Intn(3)],
 						multiset: [2]bool{r.Intn(4) == 0, r.Intn(4) == 0},
 					}
 					w.run()

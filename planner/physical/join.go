@@ -178,8 +178,6 @@ func (b *builder) join(n *logical.Join, need logical.ColSet) built {
 	used := logical.ColsOf(n.On...)
 	used.AddSet(need)
 	l, r := b.node(n.L, used.And(ls)), b.node(n.R, used.And(rs))
-	keys, more := b.sharedKeys(l, r, keys)
-	rest = append(rest, more...)
 	var lk, rk []scalar.Expr
 	out := &plan.HashJoin{Kind: kinds[n.Kind]}
 	for _, k := range keys {

@@ -15,8 +15,7 @@ import (
 // there is no choice to be made, only conditions to be met:
 //
 //   - between the relation and the join there are filters and projections alone, and the join keys are columns;
-//   - the join keys are as many of the first columns of the relation's key as there are, or all of them: conditions
-//     beyond those are tested for each pair;
+//   - the join keys are the first columns of the relation's key, or have all of it among them;
 //   - the relation has no watermarks: joins forget rows by them, which an arrangement does not;
 //   - the join is not part of a loop, whose rounds have no versions.
 
@@ -74,47 +73,6 @@ func keyOrder(r *catalog.Relation, ords []int) []int {
 	return order
 }
 
-// sharedKeys chooses among pairs of join keys those that are the whole key of a relation on one side, if there are such and
-// more; what the others ask for becomes conditions.
-func (b *builder) sharedKeys(l, r built, keys []equiKey) ([]equiKey, []scalar.Expr) {
-	if !b.stream || !b.Share || b.loops > 0 {
-		return keys, nil
-	}
-	for _, side := range []struct {
-		x    built
-		expr func(k equiKey) scalar.Expr
-	}{{r, func(k equiKey) scalar.Expr { return k.r }}, {l, func(k equiKey) scalar.Expr { return k.l }}} {
-		var at, cols []int // the keys that are columns, and their positions
-		for i, k := range keys {
-			if c, ok := side.expr(k).(*scalar.Column); ok && sameKey(c.T, b.Meta.Type(c.Index)) {
-				at, cols = append(at, i), append(cols, side.x.pos(c.Index))
-			}
-		}
-		scan, ords, _ := origin(side.x.node, cols)
-		if scan == nil {
-			continue
-		}
-		order := keyOrder(scan.Rel, ords)
-		if len(order) == len(keys) {
-			return keys, nil
-		}
-		if len(order) == 0 || len(order) < len(scan.Rel.Key) {
-			continue
-		}
-		var keep []equiKey
-		var more []scalar.Expr
-		for i, k := range keys {
-			if slices.ContainsFunc(order, func(o int) bool { return at[o] == i }) {
-				keep = append(keep, k)
-			} else {
-				more = append(more, b.equal(k))
-			}
-		}
-		return keep, more
-	}
-	return keys, nil
-}
-
 // share marks the sides of a join that need not be kept.
 func (b *builder) share(n *plan.HashJoin) {
 	if !b.stream || !b.Share || b.loops > 0 || len(n.LeftKeys) == 0 {
@@ -143,9 +101,10 @@ func (b *builder) shared(side plan.Node, keys []int) *plan.Shared {
 		return nil
 	}
 	order := keyOrder(scan.Rel, ords)
-	if len(order) != len(keys) {
+	unique := len(order) == len(scan.Rel.Key)
+	if len(order) != len(keys) && !unique || len(order) == 0 {
 		return nil
 	}
 	scan.Shared = &plan.SharedScan{Hash: ords}
-	return &plan.Shared{Scan: scan, Steps: steps, Keys: order, Unique: len(order) == len(scan.Rel.Key)}
+	return &plan.Shared{Scan: scan, Steps: steps, Keys: order, Unique: unique}
 }

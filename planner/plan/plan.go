@@ -180,7 +180,7 @@ type (
 		LeftShared, RightShared *Shared
 	}
 	// Shared is a side of a HashJoin that is a TableScan below filters and projections, and whose join keys are the first
-	// columns of the relation's key.
+	// columns of the relation's key, or more than all of them.
 	Shared struct {
 		Scan *TableScan
 		// Steps are the filters and projections, the one next to the scan first.
