@@ -136,7 +136,7 @@ func (s *sharedRows) open(ctx *exec.Context) error {
 	own := *ctx
 	own.State, own.Due, own.Memory = nil, nil, nil
 	// The same rows go through the operators of the input, which report their errors.
-	own.RowError = func(error) error { return nil }
+	own.RowError = func(exec.RowFailure) error { return nil }
 	var to exec.Output = sharedOutput{s}
 	for i := len(s.Steps) - 1; i >= 0; i-- {
 		if err := s.Steps[i].Open(&own, to); err != nil {

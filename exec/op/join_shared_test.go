@@ -28,8 +28,8 @@ type sharedWorld struct {
 	residual, nullSafe      bool
 	// twoKeys: n is compared too.
 	twoKeys bool
-	chunk                   int
-	budget                  int64
+	chunk   int
+	budget  int64
 
 	store *storage.Store
 	arr   [2]*storage.Arrangement
@@ -151,7 +151,7 @@ func (w *sharedWorld) open(start [2]SharedStart) {
 	}
 	ctx := &exec.Context{
 		Ctx: context.Background(), Logger: slog.Default(), ChunkSize: w.chunk, MemoryBudget: w.budget, Env: &exec.Env{}, State: w.state.open,
-		RowError: func(error) error { return nil },
+		RowError: func(exec.RowFailure) error { return nil },
 	}
 	if err := j.Open(ctx, w.out); err != nil {
 		w.t.Fatal(err)

@@ -3,9 +3,11 @@ package physical
 import (
 	"slices"
 
+	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/planner/prop"
 	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 )
 
@@ -14,7 +16,8 @@ import (
 // of it when the job is new; it costs a read of the relation when a key is first asked for. It is always worth it, so
 // there is no choice to be made, only conditions to be met:
 //
-//   - between the relation and the join there are filters and projections alone, and the join keys are columns;
+//   - between the relation and the join there are filters and projections alone, of expressions that cannot fail, and the
+//     join keys are columns;
 //   - the join keys are the first columns of the relation's key, or have all of it among them;
 //   - the relation has no watermarks: joins forget rows by them, which an arrangement does not;
 //   - the join is not part of a loop, whose rounds have no versions.
@@ -26,7 +29,7 @@ func origin(n plan.Node, cols []int) (scan *plan.TableScan, ords []int, steps []
 	for {
 		switch x := n.(type) {
 		case *plan.Filter:
-			if prop.Clock(x.Pred) {
+			if unsteady(x.Pred) {
 				return nil, nil, nil
 			}
 			steps = append(steps, x)
@@ -39,7 +42,7 @@ func origin(n plan.Node, cols []int) (scan *plan.TableScan, ords []int, steps []
 				}
 				at[i] = col.Index
 			}
-			if slices.ContainsFunc(x.Exprs, prop.Clock) {
+			if slices.ContainsFunc(x.Exprs, unsteady) {
 				return nil, nil, nil
 			}
 			steps = append(steps, x)
@@ -58,6 +61,19 @@ func origin(n plan.Node, cols []int) (scan *plan.TableScan, ords []int, steps []
 			return nil, nil, nil
 		}
 	}
+}
+
+// unsteady tells whether an expression may fail, or depends on more than the row: what fails is told once for each row that
+// comes or goes, and not each time that a row is read.
+func unsteady(e scalar.Expr) bool {
+	bad := prop.Clock(e)
+	logical.WalkExpr(e, func(x scalar.Expr) bool {
+		if c, ok := x.(*scalar.Call); ok && (c.Fn.CanFail || c.Fn.Volatility != fn.Immutable) {
+			bad = true
+		}
+		return !bad
+	})
+	return bad
 }
 
 // keyOrder gives for the first columns of a relation's key the one of ords that it is, as long as there is one.
