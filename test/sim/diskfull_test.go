@@ -332,15 +332,18 @@ func TestDefinitionOnFullDisk(t *testing.T) {
 		name    string
 		reserve int64
 		disk    func(testing.TB) *fullDisk
+		timeout string
 		want    string
 	}{
-		{"no room", 1 << 20, newFullDisk, "53100"},
+		{"no room", 1 << 20, newFullDisk, "60s", "53100"},
 		// What is written anew in the place of something old may find room.
-		{"no room for writing", -1, newFullDisk, "53100 57014 ok"},
+		{"no room for writing", -1, newFullDisk, "500ms", "53100 57014 ok"},
 		// Here it does not: the statement ends before its checkpoint does.
-		{"waiting", -1, newFullMemory, "57014 53100"},
+		{"cancelled", -1, newFullMemory, "500ms", "57014 53100"},
+		{"not cancelled", -1, newFullMemory, "60s", "53100"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // they wait most of the time
 			d := c.disk(t)
 			var hold atomic.Pointer[heldFault]
 			n := d.open(c.reserve, 1, func(e *engine.Config) {
@@ -368,7 +371,7 @@ func TestDefinitionOnFullDisk(t *testing.T) {
 				done := make(chan error, 1)
 				hold.Store(h)
 				go func() {
-					_, err := b.Exec(t.Context(), "SET statement_timeout = '500ms'; "+sql)
+					_, err := b.Exec(t.Context(), "SET statement_timeout = '"+c.timeout+"'; "+sql)
 					done <- err
 				}()
 				<-h.entered
