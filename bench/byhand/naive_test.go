@@ -186,7 +186,7 @@ func naiveRest(name string, auctions, bids [][]types.Datum) (out [][]types.Datum
 		})
 	case "q19":
 		groups(bids, func(b []types.Datum) string { return fmt.Sprint(b[0].I) }, func(rows [][]types.Datum) {
-			slices.SortStableFunc(rows, func(a, b []types.Datum) int { return cmp.Compare(b[2].I, a[2].I) })
+			slices.SortStableFunc(rows, func(a, b []types.Datum) int { return cmp.Or(cmp.Compare(b[2].I, a[2].I), cmp.Compare(a[5].I, b[5].I)) })
 			for i, b := range rows[:min(len(rows), 10)] {
 				out = append(out, append(slices.Clone(b), types.DInt(int64(i)+1)))
 			}

@@ -65,7 +65,7 @@ func q6(h *history) *Result {
 	return r.done()
 }
 
-// q19: the ten highest bids of each auction, of equal ones the first.
+// q19: the ten highest bids of each auction, of equal ones the earliest.
 func q19(h *history) *Result {
 	const most = 10
 	type bid struct {
@@ -74,7 +74,7 @@ func q19(h *history) *Result {
 	}
 	auctions := map[int64]*[]bid{} // best first
 	h.scan(nexmark.Bid, func(c *vec.Chunk) {
-		prices := c.Cols[nexmark.BidPrice].Int
+		prices, times := c.Cols[nexmark.BidPrice].Int, c.Cols[nexmark.BidDateTime].Int
 		for i, auction := range c.Cols[nexmark.BidAuction].Int {
 			top := auctions[auction]
 			if top == nil {
@@ -83,11 +83,11 @@ func q19(h *history) *Result {
 				auctions[auction] = top
 			}
 			at := len(*top)
-			if at == most && prices[i] <= (*top)[at-1].price {
-				continue
-			}
-			for at > 0 && (*top)[at-1].price < prices[i] {
+			for at > 0 && ((*top)[at-1].price < prices[i] || (*top)[at-1].price == prices[i] && (*top)[at-1].time > times[i]) {
 				at--
+			}
+			if at == most {
+				continue
 			}
 			if len(*top) == most {
 				*top = (*top)[:most-1]

@@ -194,7 +194,7 @@ func postgresQuery(name, q string) string {
 	case "q6", "q9":
 		return strings.Replace(q, "b.date_time ASC)", "b.date_time ASC, b.n)", 1)
 	case "q19":
-		return strings.Replace(q, "ORDER BY price DESC)", "ORDER BY price DESC, n)", 1)
+		return strings.Replace(q, "date_time ASC)", "date_time ASC, n)", 1)
 	}
 	return changing(q)
 }
