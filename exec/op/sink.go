@@ -35,8 +35,10 @@ type Sink struct {
 	view vec.Chunk
 	// two is the writer, if it has transactions, and txs are what is in st, oldest first.
 	two exec.TwoPhaseWriter
-	st  exec.StateTable
-	txs []sinkTx
+	// late is the writer, if it commits later than it says.
+	late exec.LateWriter
+	st   exec.StateTable
+	txs  []sinkTx
 }
 
 // sinkTx is a prepared transaction.
@@ -73,6 +75,7 @@ func (s *Sink) Open(ctx *exec.Context, out exec.Output) error {
 	if s.two, ok = s.cfg.Writer.(exec.TwoPhaseWriter); !ok {
 		return nil
 	}
+	s.late, _ = s.two.(exec.LateWriter)
 	var handles [][]byte
 	if s.st = s.state("transactions"); s.st != nil {
 		err := s.st.Scan(nil, func(k, v []byte) error {
@@ -106,7 +109,7 @@ func (s *Sink) prepare(epoch storage.Epoch) error {
 	}
 	// The newest one stays, committed or not.
 	n := 0
-	for n+1 < len(s.txs) && s.txs[n].committed {
+	for n+1 < len(s.txs) && s.txs[n].committed && (s.late == nil || s.txs[n].epoch <= s.late.Visible()) {
 		if s.st != nil {
 			s.st.Delete(s.txs[n].key())
 		}
@@ -127,6 +130,9 @@ func (s *Sink) CheckpointSaved(epoch storage.Epoch) error {
 			return err
 		}
 		t.committed = true
+	}
+	if s.late != nil {
+		return s.late.Saved(epoch)
 	}
 	return nil
 }

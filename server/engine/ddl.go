@@ -64,7 +64,7 @@ func (i *Incarnation) NewSource(cfg connector.Config) (exec.Source, error) {
 func (i *Incarnation) NewSink(cfg connector.Config) (exec.Sink, error) {
 	cfg.Logger, cfg.Reserved = i.e.cfg.Logger, i.e.cfg.Storage.Dir
 	for _, r := range i.Catalog().Sorted() {
-		if r.Kind == catalog.Sink {
+		if r.Kind == catalog.Sink && r.Into == 0 {
 			cfg.Others = append(cfg.Others, options(r.Options))
 		}
 	}
@@ -466,6 +466,10 @@ func (i *Incarnation) forget(ids ...catalog.ID) {
 		delete(i.began, id)
 		delete(i.dropping, id)
 		delete(i.stale, id)
+		if c := i.committers[id]; c != nil {
+			c.end()
+			delete(i.committers, id)
+		}
 	}
 }
 

@@ -54,6 +54,10 @@ type Incarnation struct {
 	dropping map[catalog.ID]bool
 	// replacing are the relations whose jobs are about to be exchanged.
 	replacing map[catalog.ID]bool
+	// committers write into tables what sinks have prepared; replayed is closed when the log has been applied, before which
+	// they must not.
+	committers map[catalog.ID]*committer
+	replayed   chan struct{}
 	// subs are the subscriptions of all sessions.
 	subs map[*Subscription]bool
 	// background are the views that are created in the background, and those for which that has failed.
@@ -151,7 +155,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	}
 	i := &Incarnation{
 		e: e, Store: store, gone: make(chan struct{}), failure: make(chan flow.Failure, 1), nextID: cat.NextID,
-		locks: table.NewLocks(), dropping: map[catalog.ID]bool{}, replacing: map[catalog.ID]bool{}, subs: map[*Subscription]bool{}, background: map[catalog.ID]*background{},
+		locks: table.NewLocks(), dropping: map[catalog.ID]bool{}, replacing: map[catalog.ID]bool{}, committers: map[catalog.ID]*committer{}, replayed: make(chan struct{}), subs: map[*Subscription]bool{}, background: map[catalog.ID]*background{},
 		stale: map[catalog.ID]string{}, creating: map[catalog.ID]*creation{}, started: time.Now(), began: map[catalog.ID]time.Time{}, moved: make(chan struct{}),
 		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]map[int]error{},
 	}
@@ -264,6 +268,7 @@ func (i *Incarnation) deployAll() error {
 			return err
 		}
 	}
+	close(i.replayed)
 	return nil
 }
 

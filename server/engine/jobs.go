@@ -279,7 +279,7 @@ func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids 
 		b.Writer = func(n int) op.Arrangement { return arr.Writer(n) }
 		b.Prepare = func(actors int) { arr.SetWriters(actors) }
 	case catalog.Sink:
-		sink, err := i.e.cfg.Connectors.NewSink(connectorConfig(i.e.cfg.Logger, r))
+		sink, err := i.sink(r)
 		if err != nil {
 			return nil, err
 		}
@@ -300,6 +300,14 @@ func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids 
 		l.prog.expect(n)
 	}
 	return j, nil
+}
+
+// sink makes the outside of a sink.
+func (i *Incarnation) sink(r *catalog.Relation) (exec.Sink, error) {
+	if r.Into != 0 {
+		return &tableSink{i: i, rel: r}, nil
+	}
+	return i.e.cfg.Connectors.NewSink(connectorConfig(i.e.cfg.Logger, r))
 }
 
 // leaves makes the leaf operators of jobs: what another relation sends.

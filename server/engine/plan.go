@@ -22,18 +22,23 @@ func (i *Incarnation) bindStored(cat *catalog.Catalog, r *catalog.Relation, now 
 	if err != nil {
 		return nil, nil, fmt.Errorf("query of %s: %w", r.Name, err)
 	}
-	p := planner.New(planner.Config{
+	p := i.storedPlanner(cat, r, now)
+	b, err := p.Bind(q, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("query of %s: %w", r.Name, err)
+	}
+	return p, b, nil
+}
+
+// storedPlanner makes a planner for the text of a relation of the catalog.
+func (i *Incarnation) storedPlanner(cat *catalog.Catalog, r *catalog.Relation, now time.Time) *planner.Planner {
+	return planner.New(planner.Config{
 		Catalog: i.e.cfg.Catalog(cat), SearchPath: r.SearchPath, Registry: i.e.cfg.Registry, Visible: &r.Functions, Of: r,
 		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: &types.Env{},
 		Eval: func(e scalar.Expr) (types.Datum, error) {
 			return expr.FoldConst(e, &exec.Env{Location: time.UTC, Now: now})
 		},
 	})
-	b, err := p.Bind(q, nil)
-	if err != nil {
-		return nil, nil, fmt.Errorf("query of %s: %w", r.Name, err)
-	}
-	return p, b, nil
 }
 
 // PlanBatch plans the query of a materialized view to be run once, at a time, with the view's choice among equal rows.

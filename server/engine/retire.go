@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weirdb/weir/exec"
@@ -37,6 +38,9 @@ func (i *Incarnation) retireSinks(rels []*catalog.Relation) error {
 	for _, r := range rels {
 		if _, ok := transactionsOf(r); !ok {
 			continue
+		}
+		if slices.ContainsFunc(rels, func(t *catalog.Relation) bool { return t.ID == r.Into }) {
+			continue // its table goes too
 		}
 		sinks = append(sinks, r)
 		if id := flow.JobID(r.ID); i.RT.Has(id) {
@@ -79,7 +83,10 @@ func (i *Incarnation) finishSink(r *catalog.Relation) (err error) {
 	if err != nil {
 		return err
 	}
-	sink, err := i.e.cfg.Connectors.NewSink(connectorConfig(i.e.cfg.Logger, r))
+	if r.Into != 0 {
+		return i.finishInto(r, handles)
+	}
+	sink, err := i.sink(r)
 	if err != nil {
 		return err
 	}

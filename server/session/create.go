@@ -636,11 +636,13 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	if err != nil || exists {
 		return err
 	}
-	if err := d.mayConnect(); err != nil {
+	var target *catalog.Relation
+	if st.Into == nil {
+		if err := d.mayConnect(); err != nil {
+			return err
+		}
+	} else if target, err = d.intoTable(st); err != nil {
 		return err
-	}
-	if st.Into != nil {
-		return sqlerr.New(sqlerr.FeatureNotSupported, st.Into.Pos, "CREATE SINK ... INTO a table is not supported yet")
 	}
 	query, text := st.Query, st.QueryText
 	if st.From != nil {
@@ -664,6 +666,9 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	options, err := jobOptions(rel, st.Options)
 	if err != nil {
 		return err
+	}
+	if target != nil {
+		return atName(d.createInto(ctx, st, rel, target, b, options), st.From)
 	}
 	rel.Options = storedOptions(options)
 	stream, err := d.planStream(rel)

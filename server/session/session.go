@@ -365,7 +365,13 @@ func (s *session) snapshot(ctx context.Context, t *tx, rels []*catalog.Relation)
 	if t.snap != nil {
 		return t.snap, func() {}, t.inc.CheckReadable(ctx, t.snap, rels)
 	}
-	snap, err := t.inc.SnapshotOf(ctx, s.vars.get("read_freshness") == "strict", rels)
+	strict := s.vars.get("read_freshness") == "strict"
+	if strict {
+		if err := awaitInto(ctx, t, rels); err != nil {
+			return nil, nil, err
+		}
+	}
+	snap, err := t.inc.SnapshotOf(ctx, strict, rels)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -149,7 +149,11 @@ func sinkRows(c *content) {
 	c.columns("id", "schema", "name", "connector", "format", "encode", "options", "guarantee", "query")
 	for _, r := range c.cat.Sorted() {
 		if r.Kind == catalog.Sink {
-			c.add(r.ID, r.Schema, r.Name, connectorOf(r), orNull(r.Format), orNull(r.Encode), optionList(r), guarantee(r), orNull(r.Query))
+			connector, options := any(connectorOf(r)), any(optionList(r))
+			if t := c.cat.RelationByID(r.Into); t != nil {
+				connector, options = "table", []string{"into=" + t.Schema + "." + t.Name, "columns=" + strings.Join(r.IntoColumns, ",")}
+			}
+			c.add(r.ID, r.Schema, r.Name, connector, orNull(r.Format), orNull(r.Encode), options, guarantee(r), orNull(r.Query))
 		}
 	}
 }

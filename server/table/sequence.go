@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sync"
@@ -153,6 +154,44 @@ func (s *Sequences) change(cs []change) error {
 		return err
 	}
 	return submit(s.log, s.rt, encodeRecord([]tableChanges{{id: uint32(SequencesID), changes: cs}}), []flow.TableWrite{w}, true)
+}
+
+// Position is the number of the newest transaction that a sink has written to its table, 0 for none. It is kept like
+// the state of a sequence.
+func (s *Sequences) Position(sink catalog.ID) (int64, error) {
+	_, c := s.row(sink, 0, 0)
+	row, ok, err := s.t.Arr.HeadGet(s.t.Key(nil, c, 0))
+	if err != nil || !ok {
+		return 0, err
+	}
+	ds, _, err := vec.DecodeDatums(nil, s.t.types, row)
+	if err != nil {
+		return 0, err
+	}
+	return ds[2].I, nil
+}
+
+// SetPosition makes a position part of a transaction, which is the sink's.
+func (s *Sequences) SetPosition(ctx context.Context, x *Tx, sink catalog.ID, n int64) error {
+	_, c := s.row(sink, 0, n)
+	if err := x.Prepare(ctx, s.t, c); err != nil {
+		return err
+	}
+	row, err := x.Get(s.t, s.t.Key(nil, c, 0))
+	if err != nil {
+		return err
+	}
+	if row.New != nil {
+		old := vec.NewChunk(s.t.types, 1)
+		if err := s.t.Decode(old, row.New, 1); err != nil {
+			return err
+		}
+		if _, err := x.Delete(s.t, old, 0); err != nil {
+			return err
+		}
+	}
+	_, err = x.Insert(s.t, c, 0)
+	return err
 }
 
 // Retain deletes the sequences of relations that live does not claim: those of tables that were dropped.

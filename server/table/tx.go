@@ -55,6 +55,16 @@ func (x *Tx) Empty() bool {
 	return true
 }
 
+// Locked tells whether the transaction has a lock.
+func (x *Tx) Locked() bool {
+	for _, tt := range x.order {
+		if tt.shared || tt.exclusive || len(tt.keys) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Jobs lists the jobs of the tables that the transaction changes.
 func (x *Tx) Jobs() []flow.JobID {
 	var jobs []flow.JobID

@@ -127,7 +127,7 @@ type (
 		WithNoData        bool
 		Pos               int
 	}
-	// CreateSink is CREATE SINK name FROM rel | AS query [INTO table] WITH (...).
+	// CreateSink is CREATE SINK name [INTO table [(columns)]] FROM rel | AS query [WITH (...)].
 	CreateSink struct {
 		Name        Name
 		IfNotExists bool
@@ -135,6 +135,7 @@ type (
 		Query       *Select
 		QueryText   string
 		Into        *Name
+		IntoColumns []string
 		Options     []Option
 		Format      *Format
 		// EmitOnWindowClose: rows come when they are final.

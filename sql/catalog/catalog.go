@@ -137,6 +137,10 @@ type Relation struct {
 	Watermarks []WatermarkColumn `json:",omitempty"`
 	// OnClose: rows of a materialized view or sink come when their window has closed (EMIT ON WINDOW CLOSE).
 	OnClose bool `json:",omitempty"`
+	// Into is the table that a sink writes to, 0 if it is something outside; IntoColumns are the columns that it gives
+	// values. The table is among what the sink depends on.
+	Into        ID       `json:",omitempty"`
+	IntoColumns []string `json:",omitempty"`
 	// DependsOn lists the relations that this one reads.
 	DependsOn []ID `json:",omitempty"`
 	// Functions lists the functions in SQL that the query calls; of what is kept up to date also those that these call, and those
@@ -289,6 +293,8 @@ type Catalog struct {
 	Pending map[ID]*Relation `json:",omitempty"`
 	byName  map[[2]string]*Relation
 	indexes map[ID][]*Relation
+	// into are the sinks that write to tables, by table.
+	into map[ID][]*Relation
 }
 
 // Schema is a namespace.
@@ -319,7 +325,7 @@ func (c *Catalog) Index() {
 	c.listIndexes()
 }
 
-// listIndexes rebuilds indexes; the map is shared with no other Catalog.
+// listIndexes rebuilds indexes and into; the maps are shared with no other Catalog.
 func (c *Catalog) listIndexes() {
 	c.indexes = map[ID][]*Relation{}
 	for _, r := range c.Relations {
@@ -327,10 +333,52 @@ func (c *Catalog) listIndexes() {
 			c.indexes[r.Parent] = append(c.indexes[r.Parent], r)
 		}
 	}
-	for _, rs := range c.indexes {
-		sort.Slice(rs, func(i, j int) bool { return rs[i].ID < rs[j].ID })
+	c.into = map[ID][]*Relation{}
+	for _, r := range c.Relations {
+		if r.Into != 0 {
+			c.into[r.Into] = append(c.into[r.Into], r)
+		}
+	}
+	for _, by := range []map[ID][]*Relation{c.indexes, c.into} {
+		for _, rs := range by {
+			sort.Slice(rs, func(i, j int) bool { return rs[i].ID < rs[j].ID })
+		}
 	}
 }
+
+// SinksInto lists the sinks that write to a table, by id.
+func (c *Catalog) SinksInto(table ID) []*Relation { return c.into[table] }
+
+// Feeding lists the sinks that write to tables that some relations are, or read directly or through others and through
+// sinks, what comes first first. all are all relations that were come by.
+func (c *Catalog) Feeding(rels []*Relation) (sinks []*Relation, all map[ID]bool) {
+	all = map[ID]bool{}
+	var visit func(r *Relation)
+	visit = func(r *Relation) {
+		if r == nil || all[r.ID] {
+			return
+		}
+		all[r.ID] = true
+		for _, d := range r.DependsOn {
+			if d != r.Into {
+				visit(c.Relations[d])
+			}
+		}
+		for _, s := range c.into[r.ID] {
+			if !all[s.ID] {
+				visit(s)
+				sinks = append(sinks, s)
+			}
+		}
+	}
+	for _, r := range rels {
+		visit(r)
+	}
+	return sinks, all
+}
+
+// HasSinksInto tells whether any sink writes to a table.
+func (c *Catalog) HasSinksInto() bool { return len(c.into) > 0 }
 
 // Clone gives a copy that may be changed: maps are copied, relations shared (replace, never edit).
 func (c *Catalog) Clone() *Catalog {
@@ -380,7 +428,7 @@ func (c *Catalog) Put(r *Relation) {
 	}
 	c.Relations[r.ID] = r
 	c.byName[[2]string{r.Schema, r.Name}] = r
-	if r.Kind == Index {
+	if r.Kind == Index || r.Into != 0 {
 		c.listIndexes()
 	}
 }
@@ -390,7 +438,7 @@ func (c *Catalog) Remove(id ID) {
 	if old := c.Relations[id]; old != nil {
 		delete(c.byName, [2]string{old.Schema, old.Name})
 		delete(c.Relations, id)
-		if old.Kind == Index {
+		if old.Kind == Index || old.Into != 0 {
 			c.listIndexes()
 		}
 	}

@@ -310,6 +310,9 @@ func (p *parser) createSink(pos int) ast.Statement {
 	if p.acceptWord("into") {
 		n := p.relationName()
 		c.Into = &n
+		if p.isSelf("(") {
+			c.IntoColumns = p.nameList()
+		}
 	}
 	switch {
 	case p.acceptWord("from"):
