@@ -38,6 +38,8 @@ type committer struct {
 	items []intoItem
 	// taken counts the items that were ever enqueued, done those that were dealt with.
 	taken, done int64
+	// lives counts the calls of recover, after which items are counted anew.
+	lives int
 	// through is the newest epoch everything up to which is in the table.
 	through storage.Epoch
 	// err is why it has stopped, until a writer recovers.
@@ -101,6 +103,7 @@ func (c *committer) startLocked() {
 func (c *committer) recover(handles []intoItem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.lives++
 	c.done += int64(len(c.items))
 	c.items = slices.Clone(handles)
 	c.taken += int64(len(handles))
@@ -193,12 +196,14 @@ func (c *committer) run() {
 
 // await waits until what a sink had prepared for epoch e is in its table, or will not come.
 func (c *committer) await(ctx context.Context, e storage.Epoch) error {
-	c.mu.Lock()
-	need := c.taken
-	c.mu.Unlock()
+	var need int64
+	life := -1
 	for first := true; ; first = false {
 		outside := c.i.movedChan()
 		c.mu.Lock()
+		if c.lives != life {
+			need, life = c.taken, c.lives
+		}
 		moved, err, done := c.moved, c.err, c.done >= need && c.through >= e
 		c.mu.Unlock()
 		if done || err != nil {
