@@ -318,7 +318,7 @@ func (w *intoWriter) eval(x scalar.Expr, c *vec.Chunk) (*vec.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := ev.Eval(&expr.EvalContext{Env: w.env, RowError: func(err error) error { return err }}, c)
+	v, err := ev.Eval(&expr.EvalContext{Env: w.env, RowError: func(_ *vec.Chunk, _ int, err error) error { return err }}, c)
 	if err != nil {
 		return nil, err
 	}
