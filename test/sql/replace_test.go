@@ -153,7 +153,7 @@ func TestReplaceWhileReading(t *testing.T) {
 		}
 		return true
 	})
-	for n := 1; n <= 8; n++ {
+	for n := 1; n <= 4; n++ {
 		must(t, c, generation(n))
 		newest.Store(int64(n))
 	}
