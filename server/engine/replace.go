@@ -227,18 +227,12 @@ func (w *replacing) change() (committed bool, err error) {
 			}
 		}
 	}
-	// A snapshot that was made before has the old rows: whoever reads in it and finds the new catalog is told. So who
-	// comes now waits for the next epoch.
+	// A snapshot that was made before has the old rows: whoever reads in it and finds the new catalog is told. Until the
+	// new jobs have the ids by which readers know how far they are, nobody reads.
 	absent := func() { i.RT.Absent(olds...) }
 	if err := i.commitThen(i.Ctx, flow.Save{Meta: i.fresh(w.ids...)}, w.made, needs, published, absent); err != nil {
 		return false, err
 	}
-	e := storage.Epoch(i.RT.Marks().Completed) + 1
-	i.RT.Back(e, olds...)
-	if err := i.RT.Wait(i.Ctx, e); err != nil {
-		return true, err
-	}
-	i.wake()
 	subJobs, subTables := i.endSubscriptions(olds, func(s *Subscription, id flow.JobID) error {
 		return sqlerr.Newf(sqlerr.SerializationFailure, "the subscription was ended because %q was replaced", i.Catalog().RelationByID(catalog.ID(id)).Name).
 			WithHint("Subscribe again.")
@@ -249,6 +243,13 @@ func (w *replacing) change() (committed bool, err error) {
 	}
 	gone, drop = append(gone, subJobs...), append(drop, subTables...)
 	at, err := i.RT.Replace(i.Ctx, flow.Save{Drop: drop}, by, gone...)
+	if err == nil {
+		// No snapshot has been made at this epoch.
+		e := i.RT.Open()
+		i.RT.Back(e, olds...)
+		err = i.RT.Wait(i.Ctx, e)
+		i.wake()
+	}
 	if err == nil {
 		err = i.RT.WaitDurable(i.Ctx, at)
 	}
