@@ -260,7 +260,7 @@ func (r *Runtime) freshen(wait func(storage.Epoch) error) error {
 	for {
 		late := r.time.next.Load() <= now
 		r.inject.Lock()
-		e := r.written
+		e := max(r.written, r.dueIn)
 		if late {
 			e = r.open
 		}
@@ -268,9 +268,18 @@ func (r *Runtime) freshen(wait func(storage.Epoch) error) error {
 		if err := wait(e); err != nil {
 			return err
 		}
-		// Rows that were on their way when the call began may be due already.
-		if late || r.time.next.Load() > now {
+		if late {
 			return nil
+		}
+		// Rows that were on their way when the call began may be due already, or have been, in an epoch that is not complete.
+		r.inject.Lock()
+		in := r.dueIn
+		r.inject.Unlock()
+		if r.time.next.Load() > now {
+			if in <= e {
+				return nil
+			}
+			return wait(in)
 		}
 	}
 }

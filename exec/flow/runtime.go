@@ -206,11 +206,12 @@ type Runtime struct {
 	// inject orders writes and barriers: everything written under it belongs to the epoch open.
 	inject sync.Mutex
 	open   storage.Epoch
-	// written is the newest epoch that has an acknowledged write.
-	written storage.Epoch
-	logPos  storage.LogPos
-	roots   []*actor
-	tables  map[JobID]*actor
+	// written is the newest epoch that has an acknowledged write; dueIn the newest one whose barrier came when operators
+	// were due.
+	written, dueIn storage.Epoch
+	logPos         storage.LogPos
+	roots          []*actor
+	tables         map[JobID]*actor
 	// live are the actors whose goroutines run.
 	live map[ActorID]*actor
 	// regions are those whose end the coordinator has not confirmed, holds those that wait for checkpoints
@@ -469,6 +470,9 @@ func (r *Runtime) initiate(e checkpoint.Epoch, ckpt bool, mutation any) {
 	r.inject.Lock()
 	defer r.inject.Unlock()
 	b.Time = r.time.tick(epoch)
+	if r.time.next.Load() <= b.Time {
+		r.dueIn = epoch
+	}
 	if m != nil {
 		for _, a := range m.start {
 			if a.job.dead.Load() {

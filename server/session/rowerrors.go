@@ -79,7 +79,7 @@ func (s *session) checkRowErrors(t *tx, snap *storage.Snapshot, rel *catalog.Rel
 	}
 	how := "and NULL in place of what failed"
 	if rel.OnError == catalog.OnErrorSkip || rel.Kind == catalog.Table {
-		how = "and leaves out these rows"
+		how = "and leaves out what fails"
 	}
 	if n > 1 {
 		what += " " + how + "; one of them: " + one.Message
@@ -87,6 +87,50 @@ func (s *session) checkRowErrors(t *tx, snap *storage.Snapshot, rel *catalog.Rel
 		what += " " + how + ": " + one.Message
 	}
 	s.warn(sqlerr.Warning, what, "See weir_errors.")
+	return nil
+}
+
+// strictRelations are those that must not be read as long as rows fail, among rels and what they depend on.
+func strictRelations(cat *catalog.Catalog, rels []*catalog.Relation) []*catalog.Relation {
+	var out []*catalog.Relation
+	seen := map[catalog.ID]bool{}
+	var visit func(r *catalog.Relation)
+	visit = func(r *catalog.Relation) {
+		if r == nil || seen[r.ID] {
+			return
+		}
+		seen[r.ID] = true
+		if r.OnError == catalog.OnErrorFail && r.Kind == catalog.MatView {
+			out = append(out, r)
+		}
+		for _, d := range r.DependsOn {
+			visit(cat.RelationByID(d))
+		}
+	}
+	for _, r := range rels {
+		visit(r)
+	}
+	return out
+}
+
+// checkFeed says whether a subscription that began before may go on.
+func (s *session) checkFeed(t *tx, strict []*catalog.Relation) error {
+	cat := t.inc.Catalog()
+	for _, r := range strict {
+		// It may have been changed, or filled again.
+		rel := cat.RelationByID(r.ID)
+		if rel == nil || rel.OnError != catalog.OnErrorFail || t.inc.RowErrors(rel) <= 0 {
+			continue
+		}
+		snap, err := t.inc.Store.Latest()
+		if err == nil {
+			err = s.checkRowErrors(t, snap, rel)
+			snap.Release()
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

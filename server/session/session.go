@@ -370,6 +370,12 @@ func (s *session) snapshot(ctx context.Context, t *tx, rels []*catalog.Relation)
 		if err := awaitInto(ctx, t, rels); err != nil {
 			return nil, nil, err
 		}
+		if slices.ContainsFunc(rels, syscat.AtEpoch) {
+			// It has something of every job.
+			if err := t.inc.RT.WaitFresh(ctx); err != nil {
+				return nil, nil, t.inc.Explain(err)
+			}
+		}
 	}
 	snap, err := t.inc.SnapshotOf(ctx, strict, rels)
 	if err != nil {

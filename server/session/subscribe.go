@@ -46,6 +46,8 @@ type feed struct {
 	told   storage.Epoch
 	ended  bool
 	closed bool
+	// check says whether it may go on.
+	check func() error
 }
 
 type feedOptions struct {
@@ -179,6 +181,21 @@ func (s *session) openFeed(ctx context.Context, t *tx, text string, st *ast.Subs
 			return nil, err
 		}
 	}
+	rels := []*catalog.Relation{cfg.Rel}
+	if cfg.Plan != nil {
+		rels = cfg.Plan.Relations
+	}
+	snap, err := t.inc.Snapshot(ctx, s.vars.get("read_freshness") == "strict")
+	if err != nil {
+		return nil, err
+	}
+	err = s.checkRelations(t, snap, rels)
+	snap.Release()
+	if err != nil {
+		return nil, err
+	}
+	strict := strictRelations(t.inc.Catalog(), rels)
+	f.check = func() error { return s.checkFeed(t, strict) }
 	if f.sub, err = t.inc.Subscribe(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -242,6 +259,9 @@ func (f *feed) more() (bool, error) {
 			break
 		}
 		b, ok, passed, err := f.sub.Take()
+		if err == nil && ok {
+			err = f.check()
+		}
 		if err != nil {
 			return false, err
 		}

@@ -59,6 +59,10 @@ func TestExplainAnalyze(t *testing.T) {
 			t.Errorf("%s: %s rows with one DISTINCT, %s with several", e, x, y)
 		}
 	}
+	matches("EXPLAIN CREATE MATERIALIZED VIEW w WITH (on_error = 'fail') AS SELECT g FROM t", `Stream Scan on t.*\nOn Error: fail$`)
+	must(t, c, "CREATE MATERIALIZED VIEW w WITH (on_error = 'skip') AS SELECT 1 / g AS q FROM t")
+	must(t, c, "CHECKPOINT")
+	matches("EXPLAIN ANALYZE MATERIALIZED VIEW w", `Project.*State Bytes: \d+\nOn Error: skip$`)
 	var plans []map[string]any
 	if err := json.Unmarshal([]byte(lines("EXPLAIN (ANALYZE, FORMAT JSON) SELECT g, count(*) FROM t GROUP BY g")), &plans); err != nil {
 		t.Fatal(err)
