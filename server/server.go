@@ -172,7 +172,7 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if cfg.MemoryLimit > 0 {
-		debug.SetMemoryLimit(engine.HeapLimit(cfg.MemoryLimit))
+		debug.SetMemoryLimit(engine.HeapLimit(cfg.MemoryLimit, 0))
 	}
 	strategy, err := failover.Parse(cfg.FailoverStrategy)
 	if err != nil {
@@ -330,6 +330,9 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 			return nil
 		})
+	}
+	if s.cfg.MemoryLimit > 0 {
+		go s.keepMemory(serving)
 	}
 	g.Go(func() error {
 		select {

@@ -81,14 +81,17 @@ func eventListener(s *Store, o *opening) *pebble.EventListener {
 
 // pebbleOptions are those of a database on fs.
 func pebbleOptions(s *Store, o *opening, fs vfs.FS) *pebble.Options {
+	// memTables is how many memtables there may be at once.
+	const memTables = 6
 	opts := &pebble.Options{
-		FS:                          fs,
-		Logger:                      engineLogger{s},
-		EventListener:               eventListener(s, o),
-		FormatMajorVersion:          pebble.FormatNewest,
-		CacheSize:                   s.cfg.CacheBytes,
+		FS:                 fs,
+		Logger:             engineLogger{s},
+		EventListener:      eventListener(s, o),
+		FormatMajorVersion: pebble.FormatNewest,
+		// Pebble takes its memtables off the size of the cache: a small one would have no room for blocks while there is something to flush.
+		CacheSize:                   s.cfg.CacheBytes + memTables*s.cfg.MemTableBytes,
 		MemTableSize:                uint64(s.cfg.MemTableBytes),
-		MemTableStopWritesThreshold: 6,
+		MemTableStopWritesThreshold: memTables,
 		// What is folded of a large state table, or written in key order at once, is a file of ten to a hundred megabytes that overlaps
 		// all others of the table, whose keys are hashes first. Compacting two of them with what is there is most of what a byte of
 		// state costs. So it waits until there are twelve (the threshold is twice that), and goes into a level that takes a gigabyte before

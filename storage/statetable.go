@@ -93,7 +93,12 @@ func (t *StateTable) Get(key []byte) (val []byte, ok bool, err error) {
 			return d.valueOf(e), e.vlen != tombstone, nil
 		}
 	}
-	if val, ok, err = getFrom(t.s.db, t.id, key); err != nil {
+	if t.s.filters.fit(t.s) {
+		val, ok, err = filteredGet(t.s.db, t.id, key)
+	} else {
+		val, ok, err = getFrom(t.s.db, t.id, key)
+	}
+	if err != nil {
 		err = t.s.readError(err)
 	}
 	return val, ok, err

@@ -113,10 +113,11 @@ func (c *Config) validate() error {
 
 // Store is an open data directory. Its methods may be called by any goroutine.
 type Store struct {
-	cfg  Config
-	lock io.Closer
-	db   *pebble.DB
-	log  *Log
+	filters lastFilters
+	cfg     Config
+	lock    io.Closer
+	db      *pebble.DB
+	log     *Log
 	// room is the file system as Pebble sees it.
 	room *roomFS
 	// compactions is released by the first commit.

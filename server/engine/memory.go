@@ -6,7 +6,7 @@ import (
 	"github.com/weirdb/weir/storage"
 )
 
-// How the memory limit is divided. What is fixed (the storage engine's cache and its memtables, which lie
+// How the memory limit is divided. What is fixed (the program, the storage engine's cache and its memtables, which lie
 // outside of Go's heap) comes first; the operators of all views share the next part, with everything that is
 // not written yet; a query may have the same again. A transaction counts by its own bound. The rest, about half, is for what has no budget of its
 // own: rows on their way, transactions, and the garbage between two collections.
@@ -21,6 +21,8 @@ type memoryShares struct {
 
 const (
 	mib = 1 << 20
+	// program is what the process has without any work: pages of the program itself, tables of the runtime, the catalog.
+	program = 64 * mib
 	// memTables is how many memtables there may be at once.
 	memTables = 6
 )
@@ -32,15 +34,17 @@ func shareMemory(limit int64) memoryShares {
 	if limit <= 0 {
 		return memoryShares{}
 	}
+	// A small limit would otherwise be promised twice, to the program and to what it works on.
+	rest := max(limit-program, limit/2)
 	return memoryShares{
-		cache:    clamp(limit/16, 4*mib, 256*mib),
-		memTable: clamp(limit/64, 1*mib, 32*mib),
+		cache:    clamp(rest/16, 4*mib, 256*mib),
+		memTable: clamp(rest/64, 1*mib, 32*mib),
 		// Unfolded state is kept in memory, at most four times this, if it is read, and has to be read first
 		// by a recovery that replays the log.
-		tail:      clamp(limit/32, 2*mib, 64*mib),
-		operators: max(limit/4, 8*mib),
-		query:     max(limit/4, 8*mib),
-		queries:   max(limit/4+limit/8, 12*mib),
+		tail:      clamp(rest/32, 2*mib, 64*mib),
+		operators: max(rest/4, 8*mib),
+		query:     max(rest/4, 8*mib),
+		queries:   max(rest/4+rest/8, 12*mib),
 		// A transaction is in memory until it commits, several times over while it does. To refuse a COPY
 		// that fits into the usual machine would be worse than to go over a small limit for a moment.
 		transaction: max(limit/4, 128*mib),
@@ -60,10 +64,28 @@ func (m memoryShares) configure(c *storage.Config) {
 	}
 }
 
-// HeapLimit is how large Go's heap should be at most under a memory limit: without what lies outside of it.
-func HeapLimit(limit int64) int64 {
-	m := shareMemory(limit)
-	return max(limit-m.cache-memTables*m.memTable, limit/2)
+// HeapLimit is how large Go's heap should be at most under a memory limit: without what lies outside of it, which is the storage
+// engine's cache and memtables, or more if the process has been seen to have more there (outside). The heap keeps two fifths in
+// any case: with less, a server under a small limit would do nothing but collect garbage.
+func HeapLimit(limit, outside int64) int64 {
+	return max(limit-max(outside, shareMemory(limit).engine()+program/2), limit/5*2)
+}
+
+// engine is how large the storage engine's cache and memtables may become together.
+func (m memoryShares) engine() int64 { return m.cache + memTables*m.memTable }
+
+// Outside is how much memory of a process that has resident bytes in memory lies outside of Go's heap, or will when the storage
+// engine's cache and memtables are full: those, the program itself, and what the C library's allocator keeps.
+func (i *Incarnation) Outside(resident int64) int64 {
+	store := i.Store.Metrics()
+	return resident - goMemory() + shareMemory(i.e.cfg.MemoryLimit).engine() - store.CacheBytes - store.MemTableBytes
+}
+
+// goMemory is what Go's runtime has from the operating system, as far as debug.SetMemoryLimit is about it.
+func goMemory() int64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
 }
 
 // MemoryPart is memory that somebody holds. Bytes and Limit are -1 where there is no figure.
@@ -82,11 +104,9 @@ func (i *Incarnation) Memory() []MemoryPart {
 		}
 		return n
 	}
-	samples := []metrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
-	}
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(samples)
-	heap, mapped, released := samples[0].Value.Uint64(), samples[1].Value.Uint64(), samples[2].Value.Uint64()
+	heap := samples[0].Value.Uint64()
 	store := i.Store.Metrics()
 	var queued, queries int64
 	for _, a := range i.RT.Actors() {
@@ -96,8 +116,8 @@ func (i *Incarnation) Memory() []MemoryPart {
 		queries = i.e.queries.Used()
 	}
 	return []MemoryPart{
-		{"process", int64(mapped-released) + store.CacheBytes + store.MemTableBytes, limit(i.e.cfg.MemoryLimit)},
-		{"heap", int64(heap), limit(HeapLimit(i.e.cfg.MemoryLimit))},
+		{"process", goMemory() + store.CacheBytes + store.MemTableBytes, limit(i.e.cfg.MemoryLimit)},
+		{"heap", int64(heap), limit(HeapLimit(i.e.cfg.MemoryLimit, 0))},
 		{"operators", i.RT.Held(), limit(shares.operators)},
 		{"unwritten changes", i.Store.Unwritten(), limit(shares.operators)},
 		{"unfolded state", store.UnfoldedBytes, -1},

@@ -266,6 +266,11 @@ func (g *gen) predicate(alias string, cols []column) string {
 func (g *gen) expr(alias string, cols []column) (string, string) {
 	c := cols[g.Intn(len(cols))]
 	n := alias + "." + c.name
+	if g.one(8) {
+		if x, t := g.called(n, c.typ); x != "" {
+			return x, t
+		}
+	}
 	switch g.Intn(6) {
 	case 0, 1:
 		switch c.typ {

@@ -75,6 +75,8 @@ type world struct {
 type randomQuery struct {
 	rel
 	before, after string
+	// view is the text of the views, if it is another one because something in it fails, and onError what they do then.
+	view, onError string
 	// dead: it is not looked at any more.
 	dead bool
 }
@@ -109,6 +111,9 @@ func randomRound(t *testing.T, seed int64) {
 	for _, q := range g.createTables(3) {
 		x.both(q)
 	}
+	for _, q := range g.createFunctions() {
+		x.both(q)
+	}
 	if g.one(2) {
 		x.changes(g, 4)
 	}
@@ -119,6 +124,8 @@ func randomRound(t *testing.T, seed int64) {
 		q := &randomQuery{}
 		if i < len(g.tables) {
 			q.rel = rel{text: "SELECT * FROM " + g.tables[i].text, cols: g.tables[i].cols}
+		} else if g.one(6) {
+			q.rel, q.view, q.onError = g.failing(2 + g.Intn(4))
 		} else {
 			q.rel = g.query(3 + g.Intn(4))
 		}
@@ -413,6 +420,9 @@ func (x *world) create(c *pgx.Conn, q *randomQuery, view *string, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
 	defer cancel()
 	text := "CREATE MATERIALIZED VIEW " + name + " AS " + q.text
+	if q.view != "" {
+		text = "CREATE MATERIALIZED VIEW " + name + " WITH (on_error = '" + q.onError + "') AS " + q.view
+	}
 	x.note(text)
 	_, err := c.PgConn().Exec(ctx, text).ReadAll()
 	switch {
