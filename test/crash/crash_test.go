@@ -4,6 +4,7 @@ package crash
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ import (
 // The test binary is the server too, when this variable has a data directory.
 const serverEnv = "WEIR_CRASH_TEST_DIR"
 
+// memoryEnv is the server's memory limit in bytes; not set: none.
+const memoryEnv = "WEIR_CRASH_TEST_MEMORY"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(serverEnv); dir != "" {
 		if err := serve(dir); err != nil {
@@ -42,8 +46,13 @@ func TestMain(m *testing.M) {
 
 // serve runs a server and prints its address.
 func serve(dir string) error {
+	limit, err := strconv.ParseInt(cmp.Or(os.Getenv(memoryEnv), "0"), 10, 64)
+	if err != nil {
+		return err
+	}
 	s, err := server.Open(server.Config{
-		DataDir: dir, Listen: "127.0.0.1:0", HTTP: "off", Parallelism: 2,
+		MemoryLimit: limit,
+		DataDir:     dir, Listen: "127.0.0.1:0", HTTP: "off", Parallelism: 2,
 		BarrierInterval: 20 * time.Millisecond, CheckpointInterval: 100 * time.Millisecond,
 		CheckpointRetentionInterval: 200 * time.Millisecond,
 		Logger:                      slog.New(slog.NewTextHandler(os.Stderr, nil)),

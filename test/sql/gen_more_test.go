@@ -83,8 +83,8 @@ func (g *gen) failing(ops int) (q rel, view, onError string) {
 	q = rel{noPG: in.noPG, from: []rel{in}}
 	switch g.Intn(3) {
 	case 0:
-		list := a + ".*, %s AS e"
-		q.cols = append(append(q.cols, in.cols...), column{"e", result})
+		list := a + ".*, %s AS fe"
+		q.cols = append(append(q.cols, in.cols...), column{"fe", result})
 		q.text = "SELECT " + fmt.Sprintf(list, safe) + " FROM " + in.as(a) + where
 		view = "SELECT " + fmt.Sprintf(list, x) + " FROM " + in.as(a)
 	case 1:

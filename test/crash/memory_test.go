@@ -1,0 +1,73 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestMemoryLimit has a view whose state is five times the memory limit with WEIR_SOAK, a fifth of it without: its rows are right, also
+// those that come back from disk because a newer one of their group comes, and the process stays below the limit plus 20 %.
+func TestMemoryLimit(t *testing.T) {
+	const limit = 200 << 20
+	rows := 40_000
+	if os.Getenv("WEIR_SOAK") != "" {
+		rows = 1_000_000
+	}
+	t.Setenv(memoryEnv, strconv.Itoa(limit))
+	p := startServer(t, t.TempDir()+"/data")
+	defer p.kill()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	c, err := p.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	run := func(q string) {
+		t.Helper()
+		if _, err := c.Exec(ctx, q); err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+	}
+	run("CREATE TABLE t (id int, n int, x text)")
+	run("CREATE MATERIALIZED VIEW v AS SELECT DISTINCT ON (id) * FROM t ORDER BY id, n DESC, x")
+	// A kilobyte a row; the second time, every third row is replaced.
+	const step = 10_000
+	for n := range 2 {
+		for i := 1; i <= rows; i += step {
+			run(fmt.Sprintf("INSERT INTO t SELECT i, %d, repeat(md5(i || ':%d'), 32) FROM generate_series(%d, %d) i WHERE %d = 0 OR i %% 3 = 0", n, n, i, i+step-1, n))
+		}
+	}
+	var count, replaced, sum, wrong int64
+	err = c.QueryRow(ctx, "SELECT count(*), sum(n), sum(id::int8), count(*) FILTER (WHERE x <> repeat(md5(id || ':' || n), 32) OR n <> (id % 3 = 0)::int) FROM v").
+		Scan(&count, &replaced, &sum, &wrong)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := int64(rows)
+	if count != all || replaced != all/3 || sum != all*(all+1)/2 || wrong != 0 {
+		t.Errorf("%d rows, %d replaced, %d the sum of the keys, %d wrong; there are %d rows", count, replaced, sum, wrong, all)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		t.Logf("this system does not tell how much memory a process had: %v", err)
+		return
+	}
+	m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	if m == nil {
+		t.Fatalf("no VmHWM in\n%s", status)
+	}
+	peak, err := strconv.ParseInt(string(m[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d rows of a kilobyte, at most %d MB in memory, of %d", rows, peak>>10, limit>>20)
+	if peak<<10 > limit*6/5 {
+		t.Errorf("the process had %d MB, under a limit of %d MB", peak>>10, limit>>20)
+	}
+}
