@@ -2,6 +2,7 @@ package bind
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -292,6 +293,13 @@ func (b *Binder) isDistinct(s *scope, e *ast.IsDistinct) scalar.Expr {
 	return b.distinctFrom(b.expr(s, e.L), b.expr(s, e.R), e.Not, e.Pos)
 }
 
+// dateAndTime tells whether one type is date and the other a timestamp. They are compared as they are: there are dates that no
+// timestamp can have, so that a cast would fail.
+func dateAndTime(l, r types.Type) bool {
+	stamp := func(t types.Type) bool { return t.Kind == types.Timestamp || t.Kind == types.Timestamptz }
+	return l.Kind == types.Date && stamp(r) || stamp(l) && r.Kind == types.Date
+}
+
 // distinctFrom makes IS [NOT] DISTINCT FROM; both sides get one type.
 func (b *Binder) distinctFrom(l, r scalar.Expr, not bool, pos int) scalar.Expr {
 	if isNullLit(l) || isNullLit(r) {
@@ -304,6 +312,14 @@ func (b *Binder) distinctFrom(l, r scalar.Expr, not bool, pos int) scalar.Expr {
 	// The operator must exist; its argument types are what both sides are cast to.
 	eq := b.operator("=", l, r, pos).(*scalar.Call)
 	l, r = eq.Args[0], eq.Args[1]
+	if dateAndTime(l.Type(), r.Type()) && !volatileExpr(l) && !volatileExpr(r) && !logical.HasSubquery(l) && !logical.HasSubquery(r) {
+		isNull := func(x scalar.Expr) scalar.Expr { return &scalar.IsNull{Node: node(types.Bool, pos), X: x} }
+		boolean := func(x scalar.Expr) scalar.Expr { return notIf(x, !not, pos) }
+		return &scalar.Case{Node: node(types.Bool, pos), Whens: []scalar.When{
+			{Cond: isNull(l), Result: boolean(isNull(r))},
+			{Cond: isNull(r), Result: boolean(logical.BoolConst(false))},
+		}, Else: boolean(eq)}
+	}
 	if l.Type() != r.Type() {
 		xs, _ := b.unifyExprs("IS DISTINCT FROM", []scalar.Expr{l, r})
 		l, r = xs[0], xs[1]
@@ -356,7 +372,8 @@ func (b *Binder) inList(s *scope, e *ast.InList) scalar.Expr {
 		hasSub = hasSub || logical.HasSubquery(list[i])
 	}
 	t, _, err := b.cfg.Registry.CommonType("IN", ts)
-	if err == nil && t.Kind != types.Record && !hasSub {
+	mixed := slices.ContainsFunc(ts, func(o types.Type) bool { return dateAndTime(x.Type(), o) })
+	if err == nil && t.Kind != types.Record && !hasSub && !mixed {
 		if res, err := b.cfg.Registry.ResolveOperator("=", t, t); err == nil {
 			to := res.Args[0]
 			if to.Kind == t.Kind {

@@ -88,8 +88,8 @@ func (g *gen) failing(ops int) (q rel, view, onError string) {
 		q.text = "SELECT " + fmt.Sprintf(list, safe) + " FROM " + in.as(a) + where
 		view = "SELECT " + fmt.Sprintf(list, x) + " FROM " + in.as(a)
 	case 1:
-		q.cols = []column{{"e", result}, {"n", "int8"}}
-		const list = "SELECT %s AS e, count(*) AS n FROM "
+		q.cols = []column{{"fe", result}, {"n", "int8"}}
+		const list = "SELECT %s AS fe, count(*) AS n FROM "
 		q.text = fmt.Sprintf(list, safe) + in.as(a) + where + " GROUP BY 1"
 		view = fmt.Sprintf(list, x) + in.as(a) + " GROUP BY 1"
 	default:
