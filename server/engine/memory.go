@@ -7,7 +7,7 @@ import (
 )
 
 // How the memory limit is divided. What is fixed (the program, the storage engine's cache and its memtables, which lie
-// outside of Go's heap) comes first; the operators of all views share the next part, with everything that is
+// outside of Go's heap) comes first; the operators of all views share a fifth of the rest, with everything that is
 // not written yet; a query may have the same again. A transaction counts by its own bound. The rest, about half, is for what has no budget of its
 // own: rows on their way, transactions, and the garbage between two collections.
 type memoryShares struct {
@@ -41,8 +41,9 @@ func shareMemory(limit int64) memoryShares {
 		memTable: clamp(rest/64, 1*mib, 32*mib),
 		// Unfolded state is kept in memory, at most four times this, if it is read, and has to be read first
 		// by a recovery that replays the log.
-		tail:      clamp(rest/32, 2*mib, 64*mib),
-		operators: max(rest/4, 8*mib),
+		tail: clamp(rest/32, 2*mib, 64*mib),
+		// What operators hold is up to twice what they count: holes of what was evicted, small allocations.
+		operators: max(rest/5, 8*mib),
 		query:     max(rest/4, 8*mib),
 		queries:   max(rest/4+rest/8, 12*mib),
 		// A transaction is in memory until it commits, several times over while it does. To refuse a COPY

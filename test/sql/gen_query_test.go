@@ -551,6 +551,6 @@ func (g *gen) recursive(ops int) rel {
 	if !okFrom || !okFirst || !okTo {
 		return g.aggregateOf(start)
 	}
-	return rel{text: fmt.Sprintf("WITH RECURSIVE %s(x, n) AS (SELECT %s.%s, 0 FROM %s %s SELECT %s.%s, n + 1 FROM %s JOIN %s ON %s.x = %s.%s WHERE n < 2) SELECT x, n FROM %s",
-		r, a, first, start.as(a), g.pick("UNION", "UNION", "UNION ALL"), b, to, r, step.as(b), r, b, from, r), cols: []column{{"x", "int4"}, {"n", "int4"}}}
+	return rel{text: fmt.Sprintf("WITH RECURSIVE %s(x, n) AS (SELECT %s.%s, 0 FROM %s %s SELECT %s.%s, %s.n + 1 FROM %s JOIN %s ON %s.x = %s.%s WHERE %s.n < 2) SELECT x, n FROM %s",
+		r, a, first, start.as(a), g.pick("UNION", "UNION", "UNION ALL"), b, to, r, r, step.as(b), r, b, from, r, r), cols: []column{{"x", "int4"}, {"n", "int4"}}}
 }
