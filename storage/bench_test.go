@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -202,6 +203,51 @@ func benchmarkPointGet(b *testing.B, blocks bool) {
 		k = intKey(k, rng.Intn(500_000))
 		if _, ok, err := v.Get(k); !ok || err != nil {
 			b.Fatal(ok, err)
+		}
+	}
+	sn.Release()
+}
+
+// BenchmarkGetter reads a thousand keys in order, spread over part of half a million: one is one key.
+func BenchmarkGetter(b *testing.B) {
+	for _, spread := range []int{20_000, 500_000} {
+		for _, getter := range []bool{false, true} {
+			b.Run(fmt.Sprintf("spread=%d/getter=%t", spread, getter), func(b *testing.B) { benchmarkGetter(b, spread, getter) })
+		}
+	}
+}
+
+func benchmarkGetter(b *testing.B, spread int, getter bool) {
+	s := benchStore(b)
+	committed(b, s, 500_000, true)
+	rng := rand.New(rand.NewSource(1))
+	sn, err := s.Latest()
+	if err != nil {
+		b.Fatal(err)
+	}
+	v := sn.Table(1)
+	ks := make([]int, 1000)
+	var k []byte
+	b.ReportAllocs()
+	b.ResetTimer()
+	for n := 0; n < b.N; n += len(ks) {
+		for i := range ks {
+			ks[i] = rng.Intn(spread)
+		}
+		slices.Sort(ks)
+		g := v.Getter()
+		get := g.Get
+		if !getter {
+			get = v.Get
+		}
+		for _, x := range ks {
+			k = intKey(k, x)
+			if _, ok, err := get(k); !ok || err != nil {
+				b.Fatal(ok, err)
+			}
+		}
+		if err := g.Close(); err != nil {
+			b.Fatal(err)
 		}
 	}
 	sn.Release()

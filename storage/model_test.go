@@ -521,6 +521,7 @@ func (d *driver) read() {
 		if w, wok := want[string(k)]; ok != wok || string(got) != w {
 			d.t.Fatalf("table %d at %d get %s = %q %t, want %q %t", id, sn.Epoch(), k, got, ok, w, wok)
 		}
+		d.getter(v, want)
 	}
 	if slices.Contains(d.arrs, id) {
 		a := d.s.Arrangement(id)
@@ -545,6 +546,26 @@ func (d *driver) read() {
 			v.Release()
 		}
 	}
+}
+
+// getter reads some keys with one Getter, mostly in order.
+func (d *driver) getter(v *Version, want rows) {
+	g := v.Getter()
+	keys := make([][]byte, d.rng.Intn(12))
+	for i := range keys {
+		keys[i] = d.key()
+	}
+	if d.rng.Intn(4) > 0 {
+		slices.SortFunc(keys, bytes.Compare)
+	}
+	for _, k := range keys {
+		got, ok, err := g.Get(k)
+		d.must(err)
+		if w, wok := want[string(k)]; ok != wok || string(got) != w {
+			d.t.Fatalf("table at %d getter %s = %q %t, want %q %t", v.Epoch(), k, got, ok, w, wok)
+		}
+	}
+	d.must(g.Close())
 }
 
 // difference checks that a version is the last checkpoint and the difference.

@@ -77,6 +77,9 @@ func (v *Version) Epoch() Epoch { return v.epoch }
 // Get gives the value of key. The value must not be modified and stays valid.
 func (v *Version) Get(key []byte) (val []byte, ok bool, err error) { return v.l.get(key) }
 
+// Getter reads single keys. It must be closed, at the latest before the version is released.
+func (v *Version) Getter() *Getter { return &Getter{l: &v.l} }
+
 // Iterator walks the keys in [lo, hi), from the greatest down if reverse is set. A nil bound is
 // no bound. The bounds must not change while the iterator lives, and it must be closed, at the
 // latest before the version is released.

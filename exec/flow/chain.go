@@ -15,6 +15,9 @@ type Node struct {
 	Name  string
 	In    []*Node
 	Input int
+	// Unseen: what the operator emits changes rows that it has not emitted itself, as on a side of a join that is read from
+	// elsewhere. It is not watched.
+	Unseen bool
 }
 
 // Continuer is an operator that goes on with work of its own after a barrier, until it wants the next
@@ -148,7 +151,7 @@ func (c *chain) wire(n *Node, out exec.Output, context func(string) *exec.Contex
 	m := &meter{name: n.Name}
 	c.meters = append(c.meters, m)
 	out = &metered{Output: out, of: m, by: c.meter}
-	if c.watch != nil {
+	if c.watch != nil && !n.Unseen {
 		if w := c.watch(n.Name); w != nil {
 			out = &watched{Output: out, by: w}
 		}

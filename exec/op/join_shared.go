@@ -242,8 +242,8 @@ func (s *sharedRows) next(e storage.Epoch) error {
 
 // fetch reads the rows of the listed keys, in the order of their keys, into got: fn gets those of one key, as the
 // range of got that they are.
-func (s *sharedRows) fetch(cols []*vec.Vector, rows []int32, fn func(row int32, lo, hi int) error) error {
-	if s.version == nil {
+func (s *sharedRows) fetch(cols []*vec.Vector, rows []int32, fn func(row int32, lo, hi int) error) (err error) {
+	if s.version == nil || len(rows) == 0 {
 		return nil
 	}
 	s.key, s.ends, s.keys = s.key[:0], s.ends[:0], s.keys[:0]
@@ -259,10 +259,12 @@ func (s *sharedRows) fetch(cols []*vec.Vector, rows []int32, fn func(row int32, 
 		at = end
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(s.keys[a], s.keys[b]) })
+	get := s.version.Getter()
+	defer func() { err = errors.Join(err, get.Close()) }()
 	for _, i := range order {
 		s.leaf.Reset()
 		s.got.Reset()
-		if err := s.read(s.keys[i]); err != nil {
+		if err := s.read(get, s.keys[i]); err != nil {
 			return err
 		}
 		if s.leaf.Len() > 0 {
@@ -289,12 +291,12 @@ func (s *sharedRows) push() error {
 }
 
 // read appends the rows of a key to leaf.
-func (s *sharedRows) read(key []byte) error {
+func (s *sharedRows) read(get *storage.Getter, key []byte) error {
 	if s.Unique {
 		if !s.all && bytes.Compare(key, s.upto) > 0 {
 			return nil
 		}
-		val, ok, err := s.version.Get(key)
+		val, ok, err := get.Get(key)
 		if err != nil || !ok {
 			return err
 		}

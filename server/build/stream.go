@@ -269,6 +269,11 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 		if err == nil {
 			out.Op, err = op.NewHashJoin(cfg)
 		}
+		for k, sh := range []*op.SharedSide{cfg.LeftShared, cfg.RightShared} {
+			if sh != nil && sh.Start != op.SharedNone {
+				unseen(out.In[k])
+			}
+		}
 	case *plan.Materialize:
 		out.Op, err = op.NewMaterialize(op.MaterializeConfig{
 			In: n.In.Properties().Types(), Key: sortKeys(n.Key), Target: fb.b.Writer(i),
@@ -310,6 +315,14 @@ func (fb *fragmentBuilder) node(n plan.Node, i int) (*flow.Node, error) {
 		out.Op, err = operator(n, fb.j.Env, false)
 	}
 	return out, err
+}
+
+// unseen marks the operators of a side whose first rows do not go through them.
+func unseen(n *flow.Node) {
+	n.Unseen = true
+	for _, in := range n.In {
+		unseen(in)
+	}
 }
 
 // sharedSide configures a side of a join that a relation keeps; nil for one that the join keeps.

@@ -419,6 +419,15 @@ func (x *world) create(c *pgx.Conn, q *randomQuery, view *string, name string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
 	defer cancel()
+	// The joins of most views keep no copies of relations, those of the others do.
+	share := "SET share_arrangements = off"
+	if len(q.text)%4 != 0 {
+		share = "SET share_arrangements = on"
+	}
+	x.note(share)
+	if _, err := c.PgConn().Exec(ctx, share).ReadAll(); err != nil {
+		x.fail("%s: %v", share, err)
+	}
 	text := "CREATE MATERIALIZED VIEW " + name + " AS " + q.text
 	if q.view != "" {
 		text = "CREATE MATERIALIZED VIEW " + name + " WITH (on_error = '" + q.onError + "') AS " + q.view
