@@ -136,8 +136,9 @@ func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relati
 		}
 		return snap, snap.Release, nil
 	}
+	old := t.snap != nil
 	snap, release, err := s.snapshot(ctx, t, rels)
-	if err != nil || t.snap != nil {
+	if err != nil || old {
 		return snap, release, err
 	}
 	for _, rel := range rels {
@@ -145,6 +146,11 @@ func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relati
 			continue
 		}
 		if err := t.inc.CheckPresent(rel); err != nil {
+			if t.snap != nil {
+				// It is not the transaction's, if the statement can be planned again.
+				t.snap = nil
+				snap.Release()
+			}
 			release()
 			return nil, nil, err
 		}

@@ -299,9 +299,18 @@ func (w *world) inject(op errorfs.Op) error {
 }
 
 // rows gives a query's rows as sorted text.
-func rows(ctx context.Context, q interface {
+func rows(ctx context.Context, q querier, sql string) ([]string, error) {
+	out, err := ordered(ctx, q, sql)
+	sort.Strings(out)
+	return out, err
+}
+
+type querier interface {
 	Query(context.Context, string, ...any) (pgx.Rows, error)
-}, sql string) ([]string, error) {
+}
+
+// ordered is rows in the order in which they come.
+func ordered(ctx context.Context, q querier, sql string) ([]string, error) {
 	rs, err := q.Query(ctx, sql, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		return nil, err
@@ -318,7 +327,6 @@ func rows(ctx context.Context, q interface {
 		}
 		out = append(out, strings.Join(parts, "|"))
 	}
-	sort.Strings(out)
 	return out, rs.Err()
 }
 
