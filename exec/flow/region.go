@@ -306,6 +306,19 @@ func (r *Runtime) Absent(ids ...JobID) {
 	}
 }
 
+// Since says that what new jobs keep is complete from an epoch on: a snapshot of an earlier one does not have it.
+func (r *Runtime) Since(e storage.Epoch, ids ...JobID) {
+	r.regionsMu.Lock()
+	defer r.regionsMu.Unlock()
+	oldest := r.cfg.Store.Oldest()
+	maps.DeleteFunc(r.gaps, func(id JobID, gs []gap) bool {
+		return !slices.ContainsFunc(gs, func(p gap) bool { return p.to == 0 || p.to > oldest })
+	})
+	for _, id := range ids {
+		r.gaps[id] = append(r.gaps[id], gap{to: e})
+	}
+}
+
 // Readable tells whether a job took part in a completed epoch: if not, what it keeps has no version of it.
 func (r *Runtime) Readable(id JobID, e storage.Epoch) bool {
 	r.regionsMu.Lock()

@@ -341,11 +341,11 @@ func (i *Incarnation) addQuery(ctx context.Context, rel *catalog.Relation, strea
 			for k, id := range made {
 				needs[k] = flow.JobID(id)
 			}
-			err = i.commit(ctx, flow.Save{}, c, needs, func(c *catalog.Catalog) {
+			err = i.commitThen(ctx, flow.Save{}, c, needs, func(c *catalog.Catalog) {
 				c.Put(&r)
 				c.SetPending(r.ID, nil)
 				putSources(c)
-			})
+			}, func() { i.RT.Since(i.Store.Completed(), flow.JobID(r.ID)) })
 		}
 		if err != nil {
 			return errors.Join(i.explainJob(rel, c, err), i.withdraw(rel, ids, sourceIDs))

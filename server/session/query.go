@@ -138,15 +138,15 @@ func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relati
 	}
 	old := t.snap != nil
 	snap, release, err := s.snapshot(ctx, t, rels)
-	if err != nil || old {
-		return snap, release, err
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, rel := range rels {
 		if rel.Kind == catalog.System {
 			continue
 		}
 		if err := t.inc.CheckPresent(rel); err != nil {
-			if t.snap != nil {
+			if !old && t.snap != nil {
 				// It is not the transaction's, if the statement can be planned again.
 				t.snap = nil
 				snap.Release()

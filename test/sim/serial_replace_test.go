@@ -177,3 +177,44 @@ func TestReadAroundDefinitions(t *testing.T) {
 }
 
 var errWrong = errors.New("wrong rows")
+
+// TestSnapshotOfNewer: what was made after a transaction's snapshot was taken is not there with no rows, or with some.
+func TestSnapshotOfNewer(t *testing.T) {
+	n, err := open(vfs.NewMem(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.close(); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+	})
+	a, r := dial(t, n), dial(t, n)
+	a.must("CREATE TABLE t (x int8, y int8)")
+	a.must("INSERT INTO t SELECT i, i % 10 FROM generate_series(1, 1000) i")
+	snapshot := func() {
+		r.must("BEGIN ISOLATION LEVEL REPEATABLE READ")
+		r.want("SELECT count(*) FROM t", "1000")
+	}
+	snapshot()
+	a.must("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM t")
+	r.fails("40001", "SELECT n FROM v")
+	r.must("ROLLBACK")
+	snapshot()
+	r.want("SELECT n FROM v", "1000")
+	a.must("CREATE INDEX by_y ON t (y)")
+	if got, err := rows(t.Context(), r, "SELECT count(*) FROM t WHERE y = 3"); passing(err) {
+		r.must("ROLLBACK")
+	} else if err != nil || got[0] != "100" {
+		t.Errorf("by an index that is newer than the snapshot: %v, %v", got, err)
+	} else {
+		r.must("ROLLBACK")
+	}
+	snapshot()
+	r.want("SELECT count(*) FROM t WHERE y = 3", "100")
+	a.must("DROP MATERIALIZED VIEW v")
+	a.must("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM t")
+	r.fails("40001", "SELECT n FROM v")
+	r.must("ROLLBACK")
+	r.want("SELECT n FROM v", "1000")
+}
