@@ -61,6 +61,11 @@ type Binder struct {
 	// the statement itself calls.
 	visible *[]catalog.ID
 	called  map[catalog.ID]bool
+	// bound are the relations that the names of a stored text meant when it was made, and boundCalls the functions that a stored body
+	// called: names without a schema mean them still, whatever has come into an earlier schema of the search path.
+	bound, boundCalls []catalog.ID
+	// root is Config.Of: Of becomes the view whose query is being bound.
+	root *catalog.Relation
 	// caller is the owner of the innermost SECURITY DEFINER function whose body is being bound, "" for the user.
 	caller string
 	// inlining are the functions whose bodies are being bound.
@@ -73,10 +78,14 @@ type Binder struct {
 
 // New makes a Binder. Types that are known of parameters are given in params (Unknown: not known).
 func New(cfg Config, params []types.Type) *Binder {
-	return &Binder{
+	b := &Binder{
 		cfg: cfg, Meta: &logical.Meta{}, params: slices.Clone(params),
-		rels: map[catalog.ID]*catalog.Relation{}, visible: cfg.Visible,
+		rels: map[catalog.ID]*catalog.Relation{}, visible: cfg.Visible, root: cfg.Of,
 	}
+	if cfg.Of != nil {
+		b.bound = cfg.Of.Meant()
+	}
+	return b
 }
 
 // OutCol is a result column.
@@ -229,7 +238,7 @@ func singular(what string) string {
 
 // relation finds a relation by name as written.
 func (b *Binder) relation(n ast.Name) *catalog.Relation {
-	r, err := Lookup(b.cfg.Catalog, b.cfg.SearchPath, n)
+	r, err := b.lookup(n)
 	if err != nil {
 		raise(err)
 	}
@@ -262,6 +271,18 @@ func (b *Binder) use(r *catalog.Relation) {
 		return
 	}
 	b.rels[r.ID] = r
+}
+
+// lookup finds a relation by its name as written: what a stored text meant by it, else what the search path finds.
+func (b *Binder) lookup(n ast.Name) (*catalog.Relation, error) {
+	if len(n.Parts) == 1 && len(b.bound) > 0 {
+		for _, s := range b.cfg.SearchPath {
+			if r := b.cfg.Catalog.Relation(s, n.Parts[0]); r != nil && r.Kind != catalog.System && slices.Contains(b.bound, r.ID) {
+				return r, nil
+			}
+		}
+	}
+	return Lookup(b.cfg.Catalog, b.cfg.SearchPath, n)
 }
 
 // Lookup finds a relation by its name as written, along the search path, with pg_catalog before it.

@@ -177,8 +177,9 @@ func (b *Binder) stored(rel *catalog.Relation, text string, want types.Type) sca
 	e, err := b.cfg.ParseExpr(text)
 	check(err, sqlerr.NoPos)
 	cfg := b.cfg
-	if len(rel.Functions) > 0 {
-		cfg.SearchPath, cfg.Visible = rel.SearchPath, &rel.Functions
+	// Functions that were made later are not seen, even if they would fit a call better.
+	if cfg.Visible = &rel.Functions; len(rel.Functions) > 0 {
+		cfg.SearchPath = rel.SearchPath
 	}
 	x, err := New(cfg, nil).Expr(e, rel, want, "stored expressions")
 	if err != nil {

@@ -115,7 +115,7 @@ func (b *Binder) tableRef(q *scope, t *ast.TableRef) *fromItem {
 			return b.cteRef(q, c, t.Alias)
 		}
 	}
-	rel, err := Lookup(b.cfg.Catalog, b.cfg.SearchPath, t.Name)
+	rel, err := b.lookup(t.Name)
 	if err != nil {
 		raise(q.futureItem(err, t.Name))
 	}
@@ -164,7 +164,7 @@ func (b *Binder) viewRef(q *scope, rel *catalog.Relation, alias *ast.Alias, pos 
 	b.cfg.Of = rel
 	b.views, b.owners = append(b.views, rel.ID), append(b.owners, catalog.OwnerName(rel.Owner))
 	var sub *Query
-	b.within(rel.SearchPath, &rel.Functions, func() {
+	b.within(rel, func() {
 		sub = b.query(nil, sel)
 		b.resolveUnknown(sub)
 	})

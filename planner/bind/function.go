@@ -67,15 +67,20 @@ func (b *Binder) functions(n ast.Name) []overload {
 			out = append(out, overload{f.Func(), f})
 		}
 	}
+	meant := func(o overload) bool { return slices.Contains(b.boundCalls, o.f.ID) }
+	if len(n.Parts) == 1 && slices.ContainsFunc(out, meant) {
+		out = slices.DeleteFunc(out, func(o overload) bool { return !meant(o) })
+	}
 	return out
 }
 
-// within runs bind with the names of a stored query: its search path, and no functions but those that it was made with.
-func (b *Binder) within(path []string, visible *[]catalog.ID, bind func()) {
-	oldPath, oldVisible := b.cfg.SearchPath, b.visible
-	b.cfg.SearchPath, b.visible = path, visible
+// within runs bind with the names of the query of a view: its search path, the relations that it meant, and no functions but those
+// that it was made with.
+func (b *Binder) within(view *catalog.Relation, bind func()) {
+	path, visible, bound, calls := b.cfg.SearchPath, b.visible, b.bound, b.boundCalls
+	b.cfg.SearchPath, b.visible, b.bound, b.boundCalls = view.SearchPath, &view.Functions, view.Meant(), nil
 	bind()
-	b.cfg.SearchPath, b.visible = oldPath, oldVisible
+	b.cfg.SearchPath, b.visible, b.bound, b.boundCalls = path, visible, bound, calls
 }
 
 // Functions lists the functions in SQL that were called, directly, by one another or in views, and those of them that
@@ -112,11 +117,17 @@ func (b *Binder) enter(f *catalog.Function, in *inlined, pos int) (leave func())
 		b.called = map[catalog.ID]bool{}
 	}
 	b.called[f.ID] = b.called[f.ID] || len(b.inlining)+len(b.views) == 0
-	path, visible := b.cfg.SearchPath, b.visible
+	path, visible, bound, calls := b.cfg.SearchPath, b.visible, b.bound, b.boundCalls
 	if f.SearchPath != nil {
 		b.cfg.SearchPath = f.SearchPath
 	}
-	b.visible = b.cfg.Visible
+	b.visible, b.bound, b.boundCalls = b.cfg.Visible, f.Relations, f.Calls
+	if f.Form == "" {
+		// A body that is a string is read again for each statement, except in what is kept up to date.
+		if b.bound = nil; b.root != nil {
+			b.bound = b.root.Meant()
+		}
+	}
 	caller := b.caller
 	if f.Definer {
 		b.caller = catalog.OwnerName(f.Owner)
@@ -124,7 +135,7 @@ func (b *Binder) enter(f *catalog.Function, in *inlined, pos int) (leave func())
 	b.owners = append(b.owners, b.caller)
 	b.inlining = append(b.inlining, in)
 	return func() {
-		b.cfg.SearchPath, b.visible, b.caller = path, visible, caller
+		b.cfg.SearchPath, b.visible, b.bound, b.boundCalls, b.caller = path, visible, bound, calls, caller
 		b.owners, b.inlining = b.owners[:len(b.owners)-1], b.inlining[:len(b.inlining)-1]
 	}
 }
@@ -582,6 +593,14 @@ func (b *Binder) CheckFunction(f *catalog.Function) (err error) {
 		b.cfg.SearchPath = f.SearchPath
 	}
 	b.inlineRows(in, q)
+	if f.Relations, f.Calls = nil, nil; f.Form != "" {
+		for _, r := range b.Relations() {
+			if r.Kind != catalog.System {
+				f.Relations = append(f.Relations, r.ID)
+			}
+		}
+		f.Calls, _ = b.Functions()
+	}
 	return nil
 }
 

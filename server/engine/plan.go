@@ -41,6 +41,19 @@ func (i *Incarnation) storedPlanner(cat *catalog.Catalog, r *catalog.Relation, n
 	})
 }
 
+// Reads lists the relations that the query of a relation of the catalog reads, also through views and functions.
+func (i *Incarnation) Reads(cat *catalog.Catalog, r *catalog.Relation) ([]catalog.ID, error) {
+	_, b, err := i.bindStored(cat, r, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	var ids []catalog.ID
+	for _, x := range b.Relations {
+		ids = append(ids, x.ID)
+	}
+	return ids, nil
+}
+
 // PlanBatch plans the query of a materialized view to be run once, at a time, with the view's choice among equal rows.
 func (i *Incarnation) PlanBatch(cat *catalog.Catalog, r *catalog.Relation, now time.Time) (*plan.Batch, error) {
 	p, b, err := i.bindStored(cat, r, now)

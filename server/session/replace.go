@@ -153,7 +153,8 @@ func (d *definer) again(cat *catalog.Catalog, r, old, rel *catalog.Relation, fun
 		c.Reads[old.ID] = old.Visible()
 	}
 	if r.Kind == catalog.View {
-		return rep, nil
+		err := d.readsAgain(cat, &c)
+		return rep, err
 	}
 	c.JobID, c.RowsID, c.StateTables = d.t.inc.AllocID(), uint32(d.t.inc.AllocID()), nil
 	if r.Kind == catalog.Index {
@@ -163,6 +164,7 @@ func (d *definer) again(cat *catalog.Catalog, r, old, rel *catalog.Relation, fun
 	stream, err := d.t.inc.PlanStream(cat, &c)
 	if err == nil {
 		c.Functions = stream.Functions
+		err = d.readsAgain(cat, &c)
 	}
 	if err != nil {
 		e := *sqlerr.From(err)
@@ -193,6 +195,21 @@ func (d *definer) again(cat *catalog.Catalog, r, old, rel *catalog.Relation, fun
 	}
 	rep.Stream = stream
 	return rep, nil
+}
+
+// readsAgain sets what c depends on, now that a view that it reads has another query.
+func (d *definer) readsAgain(cat *catalog.Catalog, c *catalog.Relation) error {
+	if c.Kind == catalog.Index {
+		return nil
+	}
+	reads, err := d.t.inc.Reads(cat, c)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(reads, c.DependsOn) {
+		c.Named, c.DependsOn = c.Meant(), reads
+	}
+	return nil
 }
 
 // indexAgain makes the query of an index for the present columns of its parent.

@@ -143,6 +143,8 @@ type Relation struct {
 	IntoColumns []string `json:",omitempty"`
 	// DependsOn lists the relations that this one reads.
 	DependsOn []ID `json:",omitempty"`
+	// Named is what DependsOn was when the query was written, if a view that it reads was replaced since; see Meant.
+	Named []ID `json:",omitempty"`
 	// Functions lists the functions in SQL that the query calls; of what is kept up to date also those that these call, and those
 	// in views. When the query is bound again no other functions are seen.
 	Functions []ID `json:",omitempty"`
@@ -197,6 +199,15 @@ func (r *Relation) Visible() int {
 		}
 	}
 	return n
+}
+
+// Meant lists the relations among which are those that the names in the query meant when it was written. They mean them
+// still, whatever came into an earlier schema of the search path since.
+func (r *Relation) Meant() []ID {
+	if r.Named != nil {
+		return r.Named
+	}
+	return r.DependsOn
 }
 
 // Seen gives r as the query of by knows it: the columns that it has got since are hidden.

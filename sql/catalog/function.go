@@ -39,6 +39,9 @@ type Function struct {
 	// SearchPath is what the body's names are resolved with; nil: the caller's. SetPath: by SET search_path.
 	SearchPath []string `json:",omitempty"`
 	SetPath    bool     `json:",omitempty"`
+	// Relations and Calls are what a body that is not a string read and called when it was made: its names go on to mean that.
+	Relations []ID `json:",omitempty"`
+	Calls     []ID `json:",omitempty"`
 	// Volatility is "immutable", "stable" or "" for volatile.
 	Volatility string `json:",omitempty"`
 	Strict     bool   `json:",omitempty"`

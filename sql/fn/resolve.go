@@ -227,7 +227,7 @@ func (f *Func) candidate(n int, opt CallOptions) *candidate {
 			c.args = append(c.args, last)
 		}
 		return c
-	case f.Variadic:
+	case f.Variadic && !(n < len(f.Args) && f.Defaults != nil):
 	case n == len(f.Args):
 		return &candidate{fn: f, args: f.Args}
 	case n < len(f.Args) && f.Defaults != nil && f.Defaults[n] != NoDefault:
@@ -247,7 +247,8 @@ func (f *Func) candidate(n int, opt CallOptions) *candidate {
 // namedCandidate matches named notation: positional arguments first, then names in any order.
 // The candidate's args are in the order of the call, as choose needs them.
 func (f *Func) namedCandidate(n int, opt CallOptions) *candidate {
-	if f.ArgNames == nil || f.Variadic || n > len(f.Args) {
+	// Elements of a variadic parameter have no names; its array has one.
+	if f.ArgNames == nil || f.Variadic && (!opt.Variadic || f.Spread != nil) || opt.Variadic && !f.Variadic || n > len(f.Args) {
 		return nil
 	}
 	order := make([]int, len(f.Args))
