@@ -169,7 +169,8 @@ func (b *Binder) arguments(f *catalog.Function, res fn.Resolution, args []scalar
 	in := &inlined{f: f, ret: res.Ret}
 	ps := f.Inputs()
 	n := len(ps)
-	spread := res.Fn.Variadic && !call.Variadic
+	// With fewer arguments the array itself has its default.
+	spread := res.Fn.Variadic && !call.Variadic && len(args) >= n
 	for i, want := range res.Args {
 		if spread && i == n-1 {
 			break
