@@ -153,8 +153,14 @@ func (d *definer) again(cat *catalog.Catalog, r, old, rel *catalog.Relation, fun
 		c.Reads[old.ID] = old.Visible()
 	}
 	if r.Kind == catalog.View {
-		err := d.readsAgain(cat, &c)
-		return rep, err
+		// It is bound here for what it reads only. Functions that those of its views call may be hidden from it: then it goes on
+		// to depend on what it did.
+		of := c
+		of.Functions = slices.Concat(r.Functions, functions)
+		if d.readsAgain(cat, &of) == nil {
+			c.Named, c.DependsOn = of.Named, of.DependsOn
+		}
+		return rep, nil
 	}
 	c.JobID, c.RowsID, c.StateTables = d.t.inc.AllocID(), uint32(d.t.inc.AllocID()), nil
 	if r.Kind == catalog.Index {
