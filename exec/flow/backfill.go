@@ -73,10 +73,10 @@ type TableBackfillConfig struct {
 // is smaller where that took long. How many rows go into an epoch decides nothing but that. The
 // zero Pace does not wait.
 type Pace struct {
-	// Completed gives the newest completed epoch, Now the time.
-	Completed func() storage.Epoch
-	Now       func() time.Time
-	// Later asks for a barrier once an epoch is complete. Asking at once, whoever is behind would keep as many barriers
+	// Passed gives the newest epoch that the job has passed, Now the time.
+	Passed func() storage.Epoch
+	Now    func() time.Time
+	// Later asks for a barrier once the job has passed an epoch. Asking at once, whoever is behind would keep as many barriers
 	// under way as there may be, and with them itself behind. Nil: ask at once.
 	Later func(storage.Epoch)
 
@@ -92,7 +92,7 @@ const (
 )
 
 // behind tells whether rows of the last portion, which went into the epoch before e, may still be under way.
-func (p *Pace) behind(e storage.Epoch) bool { return p.Completed != nil && p.Completed()+1 < e }
+func (p *Pace) behind(e storage.Epoch) bool { return p.Passed != nil && p.Passed()+1 < e }
 
 // later asks for the barrier after which a portion may be read.
 func (p *Pace) later(e storage.Epoch, request func()) {

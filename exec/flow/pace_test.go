@@ -12,7 +12,7 @@ import (
 func TestPace(t *testing.T) {
 	now := time.Unix(1000, 0)
 	completed := storage.Epoch(5)
-	p := Pace{Now: func() time.Time { return now }, Completed: func() storage.Epoch { return completed }}
+	p := Pace{Now: func() time.Time { return now }, Passed: func() storage.Epoch { return completed }}
 	for _, c := range []struct {
 		took    time.Duration
 		portion int64

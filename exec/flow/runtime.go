@@ -444,10 +444,10 @@ func (r *Runtime) inputArrived() {
 	}
 }
 
-// BarrierAfter is RequestBarrier once an epoch is complete.
-func (r *Runtime) BarrierAfter(e storage.Epoch) {
+// BarrierAfter is RequestBarrier once a job has passed an epoch.
+func (r *Runtime) BarrierAfter(e storage.Epoch, id JobID) {
 	r.wg.Go(func() {
-		if r.Wait(r.ctx, e) == nil {
+		if r.Reach(r.ctx, e, id) == nil {
 			r.RequestBarrier()
 		}
 	})

@@ -614,7 +614,7 @@ func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 		}
 		if v.Over%2 == 0 {
 			// Waiting for completion must not change what arrives.
-			cfg.Completed = func() storage.Epoch { return storage.Epoch(v.w.rt.Marks().Completed) }
+			cfg.Passed = func() storage.Epoch { return storage.Epoch(v.w.rt.Marks().Completed) }
 		}
 		var bf exec.Operator = NewTableBackfill(cfg)
 		if region != nil {

@@ -271,7 +271,7 @@ func (i *Incarnation) queryJob(cat *catalog.Catalog, r *catalog.Relation, ids *s
 // buildStream makes a job of a plan.
 func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids *stateIDs, l leaves) (*flow.Job, error) {
 	j := i.newJob(r, ids)
-	l.i = i
+	l.i, l.job = i, j.ID
 	b := &build.Stream{Leaves: &l, MaxRecursion: i.e.cfg.MaxRecursion}
 	switch r.Kind {
 	case catalog.MatView, catalog.Index:
@@ -312,7 +312,8 @@ func (i *Incarnation) sink(r *catalog.Relation) (exec.Sink, error) {
 
 // leaves makes the leaf operators of jobs: what another relation sends.
 type leaves struct {
-	i *Incarnation
+	i   *Incarnation
+	job flow.JobID
 	// prog: the leaves begin with what their inputs hold already, and it follows them; nil: the job's state is
 	// that of the epoch in which it is deployed.
 	prog *progress
@@ -329,11 +330,13 @@ type leaves struct {
 	reads map[catalog.ID]int
 }
 
-// pace lets a backfill read on only when what it has read is worked off.
+// pace lets a backfill read on only when what it has read is worked off: by its own job, since others may be behind all the
+// time.
 func (l *leaves) pace() flow.Pace {
+	rt, job := l.i.RT, l.job
 	return flow.Pace{
-		Completed: func() storage.Epoch { return storage.Epoch(l.i.RT.Marks().Completed) }, Now: time.Now,
-		Later: l.i.RT.BarrierAfter,
+		Passed: func() storage.Epoch { return rt.Passed(job) }, Now: time.Now,
+		Later: func(e storage.Epoch) { rt.BarrierAfter(e, job) },
 	}
 }
 

@@ -282,8 +282,7 @@ func (s *Subscription) failLocked(err error) {
 func (s *Subscription) follow(c *creation) {
 	select {
 	case <-c.failed:
-		s.fail(sqlerr.Newf(sqlerr.SerializationFailure, "the subscription to %q was ended because a job that it reads from is restarted after a failure", s.cfg.Rel.Name).
-			WithHint("Subscribe again; the snapshot has everything that was missed."))
+		s.fail(s.interrupted())
 		s.end()
 	case <-c.resolved:
 	case <-s.i.Ctx.Done():
@@ -296,15 +295,23 @@ func (s *Subscription) Start() storage.Epoch { return s.start }
 
 // TakeSnapshot gives the version of the relation that the changes follow, which the caller releases; nil if there is none,
 // or it was taken before.
-func (s *Subscription) TakeSnapshot() *storage.Version {
+// The error is 40001 if the subscription has failed meanwhile.
+func (s *Subscription) TakeSnapshot() (*storage.Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.version
 	s.version = nil
-	if v != nil {
-		s.i.RT.Show(flow.JobID(s.id), s.start)
+	if v != nil && !s.i.RT.Show(flow.JobID(s.id), s.start) {
+		v.Release()
+		return nil, s.interrupted()
 	}
-	return v
+	return v, nil
+}
+
+// interrupted is the error of a subscription whose job has failed.
+func (s *Subscription) interrupted() error {
+	return sqlerr.Newf(sqlerr.SerializationFailure, "the subscription to %q was ended because a job that it reads from is restarted after a failure", s.cfg.Rel.Name).
+		WithHint("Subscribe again; the snapshot has everything that was missed.")
 }
 
 // Err is why the subscription has ended, nil if it has not.

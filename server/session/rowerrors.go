@@ -134,7 +134,8 @@ func (s *session) checkFeed(t *tx, strict []*catalog.Relation) error {
 	return nil
 }
 
-// rowErrors are the rows of weir_errors that the user may see: those of what he may read.
+// rowErrors are the rows of weir_errors that the user may see: those of what he may read. The row that fails is one of what lies
+// under the view, which he who may read the view only has no right to see: its owner sees it.
 func (s *session) rowErrors(t *tx, snap *storage.Snapshot) ([]syscat.RowError, error) {
 	cat := t.inc.Catalog()
 	allowed := s.authorize(cat)
@@ -150,7 +151,11 @@ func (s *session) rowErrors(t *tx, snap *storage.Snapshot) ([]syscat.RowError, e
 		if v == nil || allowed(of, catalog.Select, "") != nil {
 			continue
 		}
+		owns := cat.Owns(s.user(), of.Owner)
 		err := rowerr.Each(v, func(e rowerr.Entry) error {
+			if !owns {
+				e.Row = ""
+			}
 			out = append(out, syscat.RowError{
 				Relation: rel, Operator: e.Operator, Expression: e.Expression, Code: string(e.Code), Message: e.Message, Row: e.Row,
 				Count: e.Count, FirstEpoch: int64(e.FirstEpoch), LastEpoch: int64(e.LastEpoch), FirstTime: e.FirstTime, LastTime: e.LastTime,

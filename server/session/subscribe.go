@@ -199,7 +199,11 @@ func (s *session) openFeed(ctx context.Context, t *tx, text string, st *ast.Subs
 	if f.sub, err = t.inc.Subscribe(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if f.version = f.sub.TakeSnapshot(); f.version != nil {
+	if f.version, err = f.sub.TakeSnapshot(); err != nil {
+		f.strip()
+		return nil, err
+	}
+	if f.version != nil {
 		f.it = f.version.Iterator(nil, nil, false)
 	}
 	f.row = vec.NewChunk(relationTypes(cfg.Rel), 1)
