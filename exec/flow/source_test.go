@@ -139,7 +139,18 @@ func TestFailedSplitIsTriedAgain(t *testing.T) {
 	keep := hookedJob(7, 1, func(int) (*Node, error) { return &Node{Op: &hooked{}, In: []*Node{{}}}, nil })
 	keep.Fragments[0].Inputs[0] = Input{Job: s.id, Fragment: 0}
 	w.deploy(sourceJob(s), keep)
-	opened := func(n int) {
+	// due tells whether somebody is due in so long; the coordinator has timers as well.
+	due := func(in time.Duration) bool {
+		clock.mu.Lock()
+		defer clock.mu.Unlock()
+		for tm := range clock.timers {
+			if tm.at.Sub(clock.now) == in {
+				return true
+			}
+		}
+		return false
+	}
+	opened := func(n int, pause time.Duration) {
 		t.Helper()
 		until(t, fmt.Sprintf("opened %d times", n), func() bool {
 			s.mu.Lock()
@@ -147,27 +158,21 @@ func TestFailedSplitIsTriedAgain(t *testing.T) {
 			return s.opened == n
 		})
 		// The timer is set after the attempt.
-		until(t, "timer", func() bool {
-			clock.mu.Lock()
-			defer clock.mu.Unlock()
-			return len(clock.timers) > 0
-		})
+		until(t, "timer", func() bool { return due(pause) })
 	}
-	opened(1)
-	for i, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+	pauses := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60}
+	opened(1, time.Second)
+	for i, pause := range pauses[:8] {
 		clock.advance(pause*time.Second - 1)
-		clock.mu.Lock()
-		early := len(clock.timers) == 0
-		clock.mu.Unlock()
-		if early {
+		if !due(1) {
 			t.Fatalf("attempt %d before its time", i+2)
 		}
 		clock.advance(1)
-		opened(i + 2)
+		opened(i+2, pauses[i+1]*time.Second)
 	}
 	s.change(0, func() { s.broken[0] = errors.New("permission denied") })
 	clock.advance(time.Minute)
-	opened(10)
+	opened(10, time.Minute)
 	s.change(0, func() { s.broken[0] = nil })
 	clock.advance(time.Minute)
 	until(t, "it works", func() bool { return len(s.heard()) == 3 })
@@ -177,14 +182,7 @@ func TestFailedSplitIsTriedAgain(t *testing.T) {
 	// And when it fails for the first time again, the pause is short again.
 	s.change(0, func() { s.broken[0] = errors.New("gone") })
 	until(t, "it failed", func() bool { return len(s.heard()) == 4 })
-	until(t, "timer", func() bool {
-		clock.mu.Lock()
-		defer clock.mu.Unlock()
-		for tm := range clock.timers {
-			return tm.at.Sub(clock.now) == time.Second
-		}
-		return false
-	})
+	until(t, "timer", func() bool { return due(time.Second) })
 }
 
 // A snapshot that is open can ask how far a source was at its epoch, however long ago that is.
