@@ -71,6 +71,8 @@ type Bound struct {
 	Columns []OutColumn
 	// Relations lists what is read, views that were inlined included, by ID.
 	Relations []*catalog.Relation
+	// Named are the string literals that were read as regclass, by position, and the oids that they mean.
+	Named map[int]uint32
 	// Functions lists the functions in SQL that are called, directly, by one another or in views, by ID, and OwnFunctions those
 	// of them that the statement itself calls.
 	Functions, OwnFunctions []catalog.ID
@@ -134,7 +136,7 @@ func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
 		}
 	}
 	out.ParamTypes = b.Params()
-	out.Relations = b.Relations()
+	out.Relations, out.Named = b.Relations(), b.Named()
 	out.Functions, out.OwnFunctions = b.Functions()
 	return out, nil
 }
@@ -396,6 +398,16 @@ func (p *Planner) FunctionsIn(e ast.Expr, rel *catalog.Relation, what string) []
 	}
 	_, own := b.Functions()
 	return own
+}
+
+// NamedIn gives the string literals of a stand-alone expression that are read as regclass, by position, and the oids that they
+// mean; nil if it cannot be bound.
+func (p *Planner) NamedIn(e ast.Expr, rel *catalog.Relation, want types.Type, what string) map[int]uint32 {
+	b := p.binder(nil)
+	if _, err := b.Expr(e, rel, want, what); err != nil {
+		return nil
+	}
+	return b.Named()
 }
 
 // CheckFunction binds the body of a new function, with values of the declared types for its parameters.

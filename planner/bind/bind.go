@@ -72,6 +72,8 @@ type Binder struct {
 	inlining []*inlined
 	// checking is the function that is being made, nil if none is.
 	checking *catalog.Function
+	// named are the string literals of the text itself that were read as names of relations, by position.
+	named map[int]uint32
 	// inlinedCalls and copied count what maxInlined and maxCopied bound.
 	inlinedCalls, copied int
 }
@@ -141,6 +143,10 @@ func (b *Binder) Query(q *ast.Select) (out *Query, err error) {
 	b.finishParams()
 	return out, nil
 }
+
+// Named gives the string literals of the text that were read as regclass, by position, and what they mean; those of views and
+// functions that it uses are not among them.
+func (b *Binder) Named() map[int]uint32 { return b.named }
 
 // Params gives the parameter types.
 func (b *Binder) Params() []types.Type { return b.params }

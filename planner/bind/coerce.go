@@ -68,6 +68,12 @@ func (b *Binder) literal(text string, to types.Type, ctx fn.CastContext, pos int
 	}
 	v, err := types.ParseText(base, text, b.cfg.Env)
 	check(err, pos)
+	if base.Kind == types.Regclass && len(b.views) == 0 && len(b.inlining) == 0 && pos >= 0 {
+		if b.named == nil {
+			b.named = map[int]uint32{}
+		}
+		b.named[pos] = uint32(v.I)
+	}
 	c := &scalar.Const{Node: scalar.Node{T: base, Pos: pos}, Val: v}
 	if base == to {
 		return c

@@ -144,7 +144,7 @@ func (b *Binder) target(n ast.Name, verb string) *catalog.Relation {
 		fail(sqlerr.ObjectNotInPrerequisiteState, sqlerr.NoPos, "cannot %s view \"%s\"", verb, rel.Name)
 	case catalog.MatView:
 		fail(sqlerr.WrongObjectType, sqlerr.NoPos, "cannot change materialized view \"%s\"", rel.Name)
-	case catalog.Source, catalog.Sink, catalog.Index:
+	case catalog.Source, catalog.Sink, catalog.Index, catalog.SequenceKind:
 		fail(sqlerr.WrongObjectType, sqlerr.NoPos, "cannot change %s \"%s\"", rel.Kind, rel.Name)
 	default:
 		fail(sqlerr.InsufficientPrivilege, sqlerr.NoPos, "permission denied: \"%s\" is a system catalog", rel.Name)

@@ -377,7 +377,7 @@ func (b *builder) filter(n *logical.Filter, need logical.ColSet) built {
 }
 
 func (b *builder) scanWith(s *logical.Scan, preds []scalar.Expr) (built, []scalar.Expr) {
-	if s.Rel.Kind == catalog.Source || s.Rel.Kind == catalog.System {
+	if s.Rel.Kind == catalog.Source || s.Rel.Made() {
 		return b.scan(s, nil), preds
 	}
 	acc, rest := b.access(s, preds)
@@ -407,6 +407,8 @@ func (b *builder) scan(n *logical.Scan, acc *plan.Access) built {
 		return built{&plan.SourceScan{Props: p, Rel: n.Rel, Cols: n.Ords, RowID: n.RowID != 0}, cols}
 	case b.stream && n.Rel.Kind == catalog.System:
 		unsupported(sqlerr.NoPos, "a materialized view over the system relation "+n.Rel.Name)
+	case b.stream && n.Rel.Made():
+		unsupported(sqlerr.NoPos, "a materialized view over the sequence "+n.Rel.Name)
 	case b.stream:
 		return built{&plan.TableScan{Props: p, Rel: n.Rel, Cols: n.Ords}, cols}
 	}
@@ -543,7 +545,7 @@ func (b *builder) orderedScan(n plan.Node, want []plan.SortKey) *plan.Scan {
 			}
 			want, n = next, x.In
 		case *plan.Scan:
-			if x.Access.Points != nil || x.Rel.Kind == catalog.System || x.Base != nil {
+			if x.Access.Points != nil || x.Rel.Made() || x.Base != nil {
 				return nil
 			}
 			fixed := map[int]bool{}

@@ -164,11 +164,12 @@ func (i *Incarnation) commitThen(ctx context.Context, save flow.Save, made *crea
 }
 
 // AddTable creates a table; with a connector it also starts to read, and src is its source. If there is an
-// error, or ctx ends before, nothing of it stays, unless the incarnation ends, when it is either complete or not there.
-func (i *Incarnation) AddTable(ctx context.Context, rel *catalog.Relation, src exec.Source) (err error) {
+// error, or ctx ends before, nothing of it stays, unless the incarnation ends, when it is either complete or not there. also changes
+// the catalog together with it, for what the table owns.
+func (i *Incarnation) AddTable(ctx context.Context, rel *catalog.Relation, src exec.Source, also ...func(*catalog.Catalog)) (err error) {
 	r := *rel
 	rel = &r
-	return i.finish(ctx, func() error { return i.addTable(ctx, rel, src) }, func() error { return i.remove(i.Ctx, rel.ID) })
+	return i.finish(ctx, func() error { return i.addTable(ctx, rel, src, also) }, func() error { return i.remove(i.Ctx, rel.ID) })
 }
 
 // remove drops a relation that was just made, and that nothing depends on.
@@ -186,7 +187,7 @@ func (i *Incarnation) remove(ctx context.Context, id catalog.ID) error {
 		}
 		tables = append(tables, t)
 	}
-	return i.drop(ctx, []*catalog.Relation{rel}, locks, tables)
+	return i.drop(ctx, append(i.Catalog().Owned(id), rel), locks, tables)
 }
 
 // DropLater drops a relation that was just made, and is not to be there after all. It does not wait for that, which on a full disk takes
@@ -201,7 +202,7 @@ func (i *Incarnation) DropLater(id catalog.ID) {
 	})
 }
 
-func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src exec.Source) (err error) {
+func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src exec.Source, also []func(*catalog.Catalog)) (err error) {
 	t := table.New(i.Store, i.locks, rel)
 	ids := i.newStateIDs(rel)
 	var job *flow.Job
@@ -242,7 +243,12 @@ func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src e
 	if src == nil {
 		needs = nil // if it fails, everything does, and finds a table without rows
 	}
-	return i.commit(ctx, flow.Save{}, made, needs, func(c *catalog.Catalog) { c.Put(rel) })
+	return i.commit(ctx, flow.Save{}, made, needs, func(c *catalog.Catalog) {
+		c.Put(rel)
+		for _, change := range also {
+			change(c)
+		}
+	})
 }
 
 // AddQuery creates a materialized view or a sink from its plan, and returns when it holds everything

@@ -492,5 +492,6 @@ func loadCatalog(s *storage.Store) (*catalog.Catalog, error) {
 		return nil, fmt.Errorf("catalog has format %d, this server knows %d", c.Format, catalogVersion)
 	}
 	c.Catalog.Index()
+	c.Catalog.Upgrade()
 	return c.Catalog, nil
 }

@@ -330,6 +330,18 @@ func (w *intoWriter) complete(rows *vec.Chunk) (*vec.Chunk, error) {
 	out := &vec.Chunk{Cols: slices.Clone(rows.Cols)}
 	out.SetLen(rows.Len())
 	for _, col := range w.auto {
+		if c := w.t.Rel.Columns[col]; !c.Hidden {
+			seq := w.i.Catalog().RelationByID(c.Sequence)
+			if seq == nil {
+				return nil, sqlerr.Newf(sqlerr.UndefinedTable, "could not open relation with OID %d", uint32(c.Sequence))
+			}
+			v, _, _, err := w.i.FillColumn(seq, rows.Cols[col], rows.Len(), true)
+			if err != nil {
+				return nil, err
+			}
+			out.Cols[col] = v
+			continue
+		}
 		next, err := w.t.Sequence(col).Take(int64(rows.Len()))
 		if err != nil {
 			return nil, err

@@ -170,7 +170,7 @@ func (i *Incarnation) snapshotOf(ctx context.Context, fresh bool, rels []*catalo
 func jobsOfRelations(rels []*catalog.Relation) []flow.JobID {
 	jobs := make([]flow.JobID, 0, len(rels))
 	for _, rel := range rels {
-		if rel.Kind != catalog.System {
+		if !rel.Made() {
 			jobs = append(jobs, flow.JobID(rel.ID))
 		}
 	}
@@ -179,7 +179,7 @@ func jobsOfRelations(rels []*catalog.Relation) []flow.JobID {
 
 func (i *Incarnation) runs(rels []*catalog.Relation) error {
 	for _, rel := range rels {
-		if rel.Kind != catalog.System {
+		if !rel.Made() {
 			if err := i.StalledError(rel); err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
+	"github.com/weirdb/weir/sql/parse"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -71,6 +72,8 @@ type tableDef struct {
 	*definer
 	rel    *catalog.Relation
 	checks []ast.TableConstraint
+	// sequences are those of serial and identity columns.
+	sequences []*catalog.Relation
 }
 
 func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string, error) {
@@ -146,7 +149,7 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 				WithHint("A row that replaces another would take back an old one.")
 		}
 	}
-	return tag, d.t.inc.AddTable(ctx, td.rel, src)
+	return tag, d.t.inc.AddTable(ctx, td.rel, src, td.putSequences)
 }
 
 // addRowID gives a table without primary key a hidden key.
@@ -172,6 +175,11 @@ func (td *tableDef) addColumn(cd ast.ColumnDef) error {
 	rel.Columns = append(rel.Columns, c)
 	at := len(rel.Columns) - 1
 	nullable := false
+	if c.Serial {
+		if err := td.columnSequence(&rel.Columns[at], nil); err != nil {
+			return err
+		}
+	}
 	for _, k := range cd.Constraints {
 		col := &rel.Columns[at]
 		switch k.Kind {
@@ -201,6 +209,9 @@ func (td *tableDef) addColumn(cd ast.ColumnDef) error {
 			col.Identity, col.NotNull = "by default", true
 			if k.Always {
 				col.Identity = "always"
+			}
+			if err := td.columnSequence(col, k.Sequence); err != nil {
+				return err
 			}
 		case ast.ConCheck:
 			td.checks = append(td.checks, ast.TableConstraint{
@@ -318,6 +329,7 @@ func (td *tableDef) checkExpressions() error {
 			return relocate(err, c.Default, td.e.p.text)
 		}
 		calls(x, "column generation expressions")
+		td.pinDefault(pl, c)
 	}
 	for _, k := range td.checks {
 		if _, err := pl.Expr(k.Expr, td.rel, types.T(types.Bool), "check constraints"); err != nil {
@@ -332,7 +344,8 @@ func (td *tableDef) checkExpressions() error {
 			}
 			name = td.constraintName(name + "_check")
 		}
-		td.rel.Checks = append(td.rel.Checks, catalog.Check{Name: name, Expr: k.ExprText})
+		text, _ := td.pin(pl, k.ExprText, td.rel, types.T(types.Bool), "check constraints")
+		td.rel.Checks = append(td.rel.Checks, catalog.Check{Name: name, Expr: text})
 	}
 	return nil
 }
@@ -429,7 +442,7 @@ func (d *definer) bindQuery(q *ast.Select) (*planner.Bound, error) {
 
 // describe completes a relation that a query defines.
 func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound) {
-	rel.Query = text
+	rel.Query = parse.Pin(text, shifted(b.Named, strings.Index(d.e.p.text, text)))
 	rel.SearchPath = d.s.vars.searchPath(d.s.user())
 	rel.Shares = rel.Kind != catalog.View && d.s.vars.get(shareSetting) == "on"
 	for _, r := range b.Relations {

@@ -63,7 +63,7 @@ func (d *definer) alone() bool {
 		return r == nil || d.t.inc.Apart([]*catalog.Relation{r})
 	case *ast.Drop:
 		return d.abandon(st)
-	case *ast.CreateSource, *ast.CreateSchema, *ast.CreateRole, *ast.AlterRole, *ast.DropRole, *ast.Grant, *ast.Comment:
+	case *ast.CreateSequence, *ast.AlterSequence, *ast.CreateSource, *ast.CreateSchema, *ast.CreateRole, *ast.AlterRole, *ast.DropRole, *ast.Grant, *ast.Comment:
 		return true
 	}
 	return false
@@ -94,6 +94,10 @@ func (d *definer) run(ctx context.Context) (string, error) {
 		return "CREATE SINK", d.createSink(ctx, st)
 	case *ast.CreateSchema:
 		return "CREATE SCHEMA", d.createSchema(st)
+	case *ast.CreateSequence:
+		return "CREATE SEQUENCE", d.createSequence(st)
+	case *ast.AlterSequence:
+		return "ALTER SEQUENCE", d.alterSequence(st)
 	case *ast.CreateRole:
 		return "CREATE ROLE", d.createRole(st)
 	case *ast.AlterRole:
@@ -349,7 +353,7 @@ func (d *definer) createSchema(st *ast.CreateSchema) error {
 // relationKind gives the kind of catalog object that a statement names.
 var relationKinds = map[ast.ObjectKind]catalog.RelKind{
 	ast.KindTable: catalog.Table, ast.KindSource: catalog.Source, ast.KindView: catalog.View,
-	ast.KindMatView: catalog.MatView, ast.KindSink: catalog.Sink, ast.KindIndex: catalog.Index,
+	ast.KindMatView: catalog.MatView, ast.KindSink: catalog.Sink, ast.KindIndex: catalog.Index, ast.KindSequence: catalog.SequenceKind,
 }
 
 // kindWord is how messages call a kind of relation.
@@ -402,6 +406,7 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 		return pgwire.Result{}, err
 	}
 	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.inc.Catalog()}
+	var truncated []*catalog.Relation
 	for _, n := range st.Tables {
 		r, err := d.find(ast.KindTable, n, false)
 		if err != nil {
@@ -421,6 +426,12 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 			return pgwire.Result{}, err
 		}
 		if err := t.writes.DeleteAll(tab); err != nil {
+			return pgwire.Result{}, err
+		}
+		truncated = append(truncated, r)
+	}
+	if st.Restart {
+		if err := s.restartIdentity(ctx, t, truncated); err != nil {
 			return pgwire.Result{}, err
 		}
 	}
@@ -497,6 +508,14 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 			return
 		}
 		// What belongs to it goes with it.
+		for _, x := range cat.Owned(r.ID) {
+			y := *x
+			y.Schema, y.Owner = c.Schema, c.Owner
+			if c.Owner != r.Owner {
+				y.ACL = x.ACL.WithOwner(catalog.OwnerName(r.Owner), c.Owner)
+			}
+			cat.Put(&y)
+		}
 		for _, x := range cat.Indexes(r.ID) {
 			y := *x
 			y.Schema, y.Owner, y.Query = c.Schema, c.Owner, indexQuery(&c, x.Index, x.Index.Expressions())

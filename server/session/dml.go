@@ -192,10 +192,18 @@ func (w *write) complete(rows *vec.Chunk) (*vec.Chunk, error) {
 	out := &vec.Chunk{Cols: append([]*vec.Vector(nil), rows.Cols...)}
 	out.SetLen(rows.Len())
 	for _, col := range w.d.Auto {
+		if !w.tab.Rel.Columns[col].Hidden {
+			v, err := w.fillSequence(col, rows.Cols[col], rows.Len())
+			if err != nil {
+				return nil, err
+			}
+			out.Cols[col] = v
+			continue
+		}
 		v := vec.NewVector(w.tab.Types()[col], rows.Len())
 		var missing int64
 		for i := range rows.Len() {
-			if rows.Cols[col].IsNull(i) || w.d.OverridingUser {
+			if rows.Cols[col].IsNull(i) {
 				missing++
 			}
 		}
@@ -205,10 +213,9 @@ func (w *write) complete(rows *vec.Chunk) (*vec.Chunk, error) {
 			if next, err = w.tab.Sequence(col).Take(missing); err != nil {
 				return nil, err
 			}
-			w.s.taken.note(w.tab.Rel, col, next+missing-1)
 		}
 		for i := range rows.Len() {
-			if rows.Cols[col].IsNull(i) || w.d.OverridingUser {
+			if rows.Cols[col].IsNull(i) {
 				v.AppendDatum(types.DInt(next))
 				next++
 			} else {

@@ -189,6 +189,11 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 	if err := d.notPending("drop", all); err != nil {
 		return err
 	}
+	uses, clear, err := d.dropOwned(all)
+	if err != nil {
+		return err
+	}
+	details, also = append(details, uses...), append(also, clear)
 	if len(details) > 0 && !cascade {
 		what := "desired object(s)"
 		for _, r := range named {

@@ -38,7 +38,7 @@ func (d *definer) grant(st *ast.Grant) error {
 	case "database":
 		all = catalog.Create | catalog.Connect | catalog.Temporary
 	case "sequence", "all sequences in schema":
-		all = catalog.Select | catalog.Update | catalog.Usage
+		all = catalog.OnSequence
 	case "function", "all functions in schema":
 		all = catalog.OnFunction
 	}
@@ -71,9 +71,6 @@ func (d *definer) grant(st *ast.Grant) error {
 			}
 		}
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "privileges on the database are not supported")
-	case "sequence", "all sequences in schema":
-		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "privileges on sequences are not supported").
-			WithHint("Whoever may insert into a table may use the sequences of its columns.")
 	case "function", "all functions in schema":
 		return d.grantFunctions(st, roles, privs)
 	}
@@ -83,7 +80,20 @@ func (d *definer) grant(st *ast.Grant) error {
 	}
 	changed := map[catalog.ID]catalog.ACL{}
 	for _, r := range rels {
-		acl, err := d.changeACL(st, roles, privs, r.Owner, r.ACL, kindWord(r.Kind), r.Name, catalog.OnRelation)
+		on, privs := catalog.OnRelation, privs
+		if r.Seq != nil {
+			on = catalog.OnSequence
+			if all == catalog.OnRelation {
+				// As in PostgreSQL, GRANT ... ON TABLE means a sequence as well, and what it does not have is left out.
+				if privs&^on != 0 && len(st.Privileges) > 0 {
+					d.s.warn(sqlerr.Warning, fmt.Sprintf("sequence \"%s\" only supports USAGE, SELECT, and UPDATE privileges", r.Name), "")
+				}
+				if privs &= on; len(st.Privileges) == 0 {
+					privs = on
+				}
+			}
+		}
+		acl, err := d.changeACL(st, roles, privs, r.Owner, r.ACL, kindWord(r.Kind), r.Name, on)
 		if err != nil {
 			return err
 		}
@@ -102,13 +112,13 @@ func (d *definer) grant(st *ast.Grant) error {
 func (d *definer) grantTargets(st *ast.Grant) ([]*catalog.Relation, error) {
 	var rels []*catalog.Relation
 	for _, n := range st.Names {
-		if st.Kind == "all tables in schema" {
+		if st.Kind == "all tables in schema" || st.Kind == "all sequences in schema" {
 			name := strings.Join(n.Parts, ".")
 			if !d.cat.HasSchema(name) {
 				return nil, sqlerr.Newf(sqlerr.InvalidSchemaName, "schema \"%s\" does not exist", name)
 			}
 			for _, r := range d.cat.Sorted() {
-				if r.Schema == name && r.Kind != catalog.Index && r.Kind != catalog.Sink {
+				if r.Schema == name && r.Kind != catalog.Index && r.Kind != catalog.Sink && (r.Seq != nil) == (st.Kind == "all sequences in schema") {
 					rels = append(rels, r)
 				}
 			}
@@ -124,6 +134,8 @@ func (d *definer) grantTargets(st *ast.Grant) ([]*catalog.Relation, error) {
 			return nil, sqlerr.Newf(sqlerr.UndefinedTable, "relation \"%s\" does not exist", strings.Join(n.Parts, "."))
 		case r.Kind == catalog.Index:
 			return nil, sqlerr.Newf(sqlerr.WrongObjectType, "\"%s\" is an index", r.Name)
+		case st.Kind == "sequence" && r.Seq == nil:
+			return nil, sqlerr.Newf(sqlerr.WrongObjectType, "\"%s\" is not a sequence", r.Name)
 		}
 		rels = append(rels, r)
 	}

@@ -127,7 +127,7 @@ func (s *session) runObserved(
 func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relation) (*storage.Snapshot, func(), error) {
 	reads := false
 	for _, rel := range rels {
-		reads = reads || rel.Kind != catalog.System || syscat.AtEpoch(rel)
+		reads = reads || !rel.Made() || syscat.AtEpoch(rel)
 	}
 	if !reads && t.snap == nil {
 		snap, err := t.inc.Snapshot(ctx, false)
@@ -142,7 +142,7 @@ func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relati
 		return nil, nil, err
 	}
 	for _, rel := range rels {
-		if rel.Kind == catalog.System {
+		if rel.Made() {
 			continue
 		}
 		if err := t.inc.CheckPresent(rel); err != nil {
@@ -161,7 +161,7 @@ func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relati
 // checkStalled refuses what cannot be read.
 func checkStalled(t *tx, rels []*catalog.Relation) error {
 	for _, rel := range rels {
-		if rel.Kind == catalog.System {
+		if rel.Made() {
 			continue
 		}
 		if err := t.inc.StalledError(rel); err != nil {
@@ -193,7 +193,7 @@ func (r *reader) context(ctx context.Context) *exec.Context {
 
 // Scan reads an arrangement or a system relation.
 func (r *reader) Scan(n *plan.Scan) (batch.Leaf, error) {
-	if n.Rel.Kind == catalog.System {
+	if n.Rel.Made() {
 		return r.system(n)
 	}
 	ranges, err := r.ranges(n)

@@ -16,7 +16,7 @@ import (
 func (s *session) checkRelations(t *tx, snap *storage.Snapshot, rels []*catalog.Relation) error {
 	var seen map[catalog.ID]bool
 	for _, rel := range rels {
-		if rel.Kind == catalog.System {
+		if rel.Made() {
 			continue
 		}
 		if seen == nil {

@@ -1,36 +1,29 @@
 package session
 
 import (
-	"math"
-
-	"github.com/weirdb/weir/server/table"
+	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
-// sequenceOf names a sequence by the column that it belongs to.
-type sequenceOf struct {
-	rel catalog.ID
-	col int
-}
-
 // taken are the values of sequences that the session got last.
 type taken struct {
-	values map[sequenceOf]int64
-	// last is the newest of values; nil: there is none.
-	last *sequenceOf
+	values map[catalog.ID]int64
+	// last is the sequence of the newest of values; 0: there is none.
+	last catalog.ID
 }
 
 // note keeps a value that the session got.
-func (k *taken) note(rel *catalog.Relation, col int, value int64) {
-	if rel.Columns[col].Hidden {
-		return
-	}
+func (k *taken) note(seq catalog.ID, value int64) {
+	k.keep(seq, value)
+	k.last = seq
+}
+
+func (k *taken) keep(seq catalog.ID, value int64) {
 	if k.values == nil {
-		k.values = map[sequenceOf]int64{}
+		k.values = map[catalog.ID]int64{}
 	}
-	of := sequenceOf{rel.ID, col}
-	k.values[of], k.last = value, &of
+	k.values[seq] = value
 }
 
 // sequences are the functions of sequences in a transaction (syscat.Sequences).
@@ -39,87 +32,118 @@ type sequences struct {
 	t *tx
 }
 
-func sequenceName(rel *catalog.Relation, col int) string {
-	return rel.Name + "_" + rel.Columns[col].Name + "_seq"
+// allowed refuses the use of a sequence to who has none of the privileges on it.
+func (q sequences) allowed(seq *catalog.Relation, any catalog.Privileges) error {
+	cat, user := q.t.inc.Catalog(), q.s.user()
+	if q.s.trusted(cat, user) {
+		return nil
+	}
+	if has, _ := cat.Allowed(user, seq.Owner, seq.ACL, any); has == 0 || gone(cat, user) {
+		return sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for sequence %s", seq.Name)
+	}
+	return nil
 }
 
-// open finds a sequence for a function that needs one of the privileges on the table.
-func (q sequences) open(function string, rel *catalog.Relation, col int, need catalog.Privileges) (*table.Sequence, error) {
-	name := sequenceName(rel, col)
-	cat, user := q.t.inc.Catalog(), q.s.user()
-	if !q.s.trusted(cat, user) {
-		if has, _ := cat.Allowed(user, rel.Owner, rel.ACL, need); has == 0 || gone(cat, user) {
-			return nil, sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for sequence %s", name)
-		}
+// writable is allowed for a function that changes the sequence.
+func (q sequences) writable(function string, seq *catalog.Relation, any catalog.Privileges) error {
+	if err := q.allowed(seq, any); err != nil {
+		return err
 	}
-	if function != "currval" && q.t.readOnly {
-		return nil, sqlerr.Newf(sqlerr.ReadOnlySQLTransaction, "cannot execute %s() in a read-only transaction", function)
+	if q.t.readOnly {
+		return sqlerr.Newf(sqlerr.ReadOnlySQLTransaction, "cannot execute %s() in a read-only transaction", function)
 	}
-	if tab := q.t.inc.Table(rel.ID); tab != nil {
-		if x := tab.Sequence(col); x != nil {
-			return x, nil
-		}
-	}
-	return nil, sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", name)
+	return nil
 }
 
 // Next is nextval.
-func (q sequences) Next(rel *catalog.Relation, col int) (int64, error) {
-	x, err := q.open("nextval", rel, col, catalog.Insert|catalog.Update)
+func (q sequences) Next(seq *catalog.Relation) (int64, error) {
+	if err := q.writable("nextval", seq, catalog.Usage|catalog.Update); err != nil {
+		return 0, err
+	}
+	vs, err := q.t.inc.NextValues(seq, 1)
 	if err != nil {
 		return 0, err
 	}
-	v, err := x.Take(1)
-	if err == nil {
-		q.s.taken.note(rel, col, v)
-	}
-	return v, err
+	q.s.taken.note(seq.ID, vs[0])
+	return vs[0], nil
 }
 
 // Current is currval.
-func (q sequences) Current(rel *catalog.Relation, col int) (int64, error) {
-	if _, err := q.open("currval", rel, col, catalog.Insert|catalog.Select); err != nil {
+func (q sequences) Current(seq *catalog.Relation) (int64, error) {
+	if err := q.allowed(seq, catalog.Select|catalog.Usage); err != nil {
 		return 0, err
 	}
-	v, ok := q.s.taken.values[sequenceOf{rel.ID, col}]
+	v, ok := q.s.taken.values[seq.ID]
 	if !ok {
-		return 0, sqlerr.Newf(sqlerr.ObjectNotInPrerequisiteState, "currval of sequence %q is not yet defined in this session", sequenceName(rel, col))
+		return 0, sqlerr.Newf(sqlerr.ObjectNotInPrerequisiteState, "currval of sequence \"%s\" is not yet defined in this session", seq.Name)
 	}
 	return v, nil
 }
 
 // Set is setval.
-func (q sequences) Set(rel *catalog.Relation, col int, value int64, called bool) error {
-	x, err := q.open("setval", rel, col, catalog.Insert|catalog.Update)
-	if err != nil {
+func (q sequences) Set(seq *catalog.Relation, value int64, called bool) error {
+	if err := q.writable("setval", seq, catalog.Update); err != nil {
 		return err
 	}
-	if value < 1 || value > x.Max() {
-		return sqlerr.Newf(sqlerr.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence %q (1..%d)", value, sequenceName(rel, col), x.Max())
+	if d := seq.Seq; value < d.Min || value > d.Max {
+		return sqlerr.Newf(sqlerr.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence \"%s\" (%d..%d)", value, seq.Name, d.Min, d.Max)
 	}
-	next := value
-	of := sequenceOf{rel.ID, col}
-	if called {
-		if value == math.MaxInt64 {
-			return sqlerr.Newf(sqlerr.FeatureNotSupported, "setval to the last value of a bigint sequence is not supported")
-		}
-		next++
-	}
-	if err := x.Set(next); err != nil || !called {
+	if err := q.t.inc.SetSequence(seq, value, called); err != nil || !called {
 		return err
 	}
-	if q.s.taken.values == nil {
-		q.s.taken.values = map[sequenceOf]int64{}
-	}
-	q.s.taken.values[of] = value
+	q.s.taken.keep(seq.ID, value)
 	return nil
 }
 
 // Last is lastval.
 func (q sequences) Last() (int64, error) {
 	k := &q.s.taken
-	if k.last == nil || q.t.inc.Table(k.last.rel) == nil {
+	seq := q.t.inc.Catalog().RelationByID(k.last)
+	if k.last == 0 || seq == nil {
 		return 0, sqlerr.Newf(sqlerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
-	return k.values[*k.last], nil
+	if err := q.allowed(seq, catalog.Select|catalog.Usage); err != nil {
+		return 0, err
+	}
+	return k.values[k.last], nil
+}
+
+// Standing tells where a sequence is.
+func (q sequences) Standing(seq *catalog.Relation) (last, logged int64, called bool, err error) {
+	st, err := q.t.inc.SequenceStanding(seq)
+	return st.Last, st.LogCount, st.Called, err
+}
+
+// Readable tells whether the user may know where a sequence is.
+func (q sequences) Readable(seq *catalog.Relation) bool {
+	return q.allowed(seq, catalog.Select|catalog.Usage) == nil
+}
+
+// fillSequence gives the values of a serial or identity column where they miss, or all.
+func (w *write) fillSequence(col int, from *vec.Vector, n int) (*vec.Vector, error) {
+	c := w.tab.Rel.Columns[col]
+	seq := w.t.inc.Catalog().RelationByID(c.Sequence)
+	if seq == nil {
+		return nil, sqlerr.Newf(sqlerr.UndefinedTable, "could not open relation with OID %d", uint32(c.Sequence))
+	}
+	if c.Identity == "" {
+		if err := (sequences{w.s, w.t}).writable("nextval", seq, catalog.Usage|catalog.Update); err != nil {
+			return nil, err
+		}
+	}
+	v, last, ok, err := w.t.inc.FillColumn(seq, from, n, w.d.OverridingUser)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		w.s.taken.note(seq.ID, last)
+	}
+	if lo, hi := catalog.TypeLimits(c.Type); seq.Seq.Min < lo || seq.Seq.Max > hi {
+		for i := range n {
+			if !v.IsNull(i) && (v.Int[i] < lo || v.Int[i] > hi) {
+				return nil, sqlerr.Newf(sqlerr.NumericValueOutOfRange, "%s out of range", c.Type)
+			}
+		}
+	}
+	return v, nil
 }

@@ -109,7 +109,7 @@ func (s *session) subscribeQuery(t *tx, st *ast.Subscribe) (*catalog.Relation, *
 		switch r := b.Relations[0]; r.Kind {
 		case catalog.Table, catalog.MatView:
 			return r, nil, "", nil
-		case catalog.System:
+		case catalog.System, catalog.SequenceKind:
 			return nil, nil, "", sqlerr.New(sqlerr.FeatureNotSupported, st.Name.Pos, "SUBSCRIBE to system relation %q is not supported", r.Name)
 		}
 	}
@@ -135,7 +135,7 @@ func (s *session) subscription(t *tx, text string, st *ast.Subscribe) (f *feed, 
 			return nil, cfg, err
 		}
 		for _, r := range b.Relations {
-			if r.Kind == catalog.System {
+			if r.Made() {
 				return nil, cfg, sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "SUBSCRIBE to system relation %q is not supported", r.Name)
 			}
 		}

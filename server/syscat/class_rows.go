@@ -61,9 +61,9 @@ func classRows(c *content) {
 	}
 }
 
-// acl is the entry of relacl: an index and a sequence have none of their own.
+// acl is the entry of relacl: an index has none of its own.
 func (x *object) acl() any {
-	if x.rel == nil || x.index != nil || x.sequence > 0 {
+	if x.rel == nil || x.index != nil {
 		return nil
 	}
 	return aclText(x.rel.ACL)
@@ -107,13 +107,13 @@ func hasDefault(x *object, a attribute) bool {
 // defaultText is the default or the generation expression of a column.
 func (e *Env) defaultText(x *object, a attribute) string {
 	if a.Serial && a.Default == "" {
-		seq := e.lookup(x.schema, x.name+"_"+a.Name+"_seq")
+		seq := e.object(a.Sequence)
 		if seq == nil {
 			return ""
 		}
 		return "nextval(" + quoteLiteral(e.qualified(seq)) + "::regclass)"
 	}
-	return defaultAsPostgres(a.Default, a.Type)
+	return defaultAsPostgres(e.unpin(a.Default), a.Type)
 }
 
 // defaultAsPostgres writes a default the way PostgreSQL does, where programs that read defaults depend on
@@ -216,21 +216,10 @@ func constraintRows(c *content) {
 func sequenceRows(c *content) {
 	c.columns("seqrelid", "seqtypid", "seqstart", "seqincrement", "seqmax", "seqmin", "seqcache", "seqcycle")
 	for _, x := range c.env.objects().list {
-		if x.sequence > 0 {
-			t := x.rel.Columns[x.sequence-1].Type
-			c.add(x.oid, t.OID(), 1, 1, maxInt(t.Kind), 1, 1, false)
+		if q := x.seq; q != nil {
+			c.add(x.oid, q.Type.OID(), q.Start, q.Increment, q.Max, q.Min, q.Cache, q.Cycle)
 		}
 	}
-}
-
-func maxInt(k types.Kind) int64 {
-	switch k {
-	case types.Int2:
-		return 1<<15 - 1
-	case types.Int4:
-		return 1<<31 - 1
-	}
-	return 1<<63 - 1
 }
 
 func descriptionRows(c *content) {
@@ -273,12 +262,14 @@ func dependRows(c *content) {
 	c.columns("classid", "objid", "objsubid", "refclassid", "refobjid", "refobjsubid", "deptype")
 	for _, x := range c.env.objects().list {
 		switch {
-		case x.sequence > 0:
+		case x.seq != nil:
 			kind := 'a'
-			if x.rel.Columns[x.sequence-1].Identity != "" {
+			if x.seq.Identity {
 				kind = 'i'
 			}
-			c.add(classID, x.oid, 0, classID, x.rel.ID, x.sequence, kind)
+			if num := c.env.ownedColumn(x.seq); num > 0 {
+				c.add(classID, x.oid, 0, classID, x.seq.OwnedBy, num, kind)
+			}
 		case x.index != nil && x.index.constraint:
 			c.add(classID, x.oid, 0, con, x.oid, 0, 'i')
 		case x.index != nil:
@@ -297,6 +288,13 @@ func dependRows(c *content) {
 		for _, a := range x.cols {
 			if hasDefault(x, a) {
 				c.add(attrdef, defaultID(x.oid, a.num), 0, classID, x.oid, a.num, 'a')
+				uses := a.Uses
+				if a.Serial {
+					uses = []catalog.ID{a.Sequence}
+				}
+				for _, id := range uses {
+					c.add(attrdef, defaultID(x.oid, a.num), 0, classID, id, 0, 'n')
+				}
 			}
 		}
 	}

@@ -88,6 +88,7 @@ row_security_active(text) bool stable
 
 # Sequences.
 nextval(regclass) int8 volatile fail
+pg_sequence_last_value(regclass) int8 volatile fail
 currval(regclass) int8 volatile fail
 lastval() int8 volatile fail
 setval(regclass,int8) int8 volatile fail

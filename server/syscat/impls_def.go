@@ -19,17 +19,17 @@ func (t implTable) definitions() {
 	}, "format_type(oid,int4)")
 	// What PostgreSQL keeps as a tree is kept as text here.
 	t.set(func(c *call) (types.Datum, error) { return c.args[0], nil }, "pg_get_expr(text,oid)", "pg_get_expr(text,oid,bool)")
-	viewdef := func(x *object) types.Datum {
+	viewdef := func(c *call, x *object) types.Datum {
 		if x == nil || x.kind != kindView && x.kind != kindMatView {
 			return types.Null
 		}
-		return textOrNull(viewDefinition(x.rel))
+		return textOrNull(c.viewDefinition(x.rel))
 	}
-	t.set(func(c *call) (types.Datum, error) { return viewdef(c.object(c.oid(0))), nil },
+	t.set(func(c *call) (types.Datum, error) { return viewdef(c, c.object(c.oid(0))), nil },
 		"pg_get_viewdef(oid)", "pg_get_viewdef(oid,bool)", "pg_get_viewdef(oid,int4)")
 	t.set(func(c *call) (types.Datum, error) {
 		x, err := c.findRelation(c.text(0))
-		return viewdef(x), err
+		return viewdef(c, x), err
 	}, "pg_get_viewdef(text)", "pg_get_viewdef(text,bool)")
 	t.set(func(c *call) (types.Datum, error) {
 		return textOrNull(c.indexDefinition(c.object(c.oid(0)), 0, false)), nil
@@ -163,8 +163,8 @@ func formatTypeOID(oid uint32, mod types.Datum) string {
 }
 
 // viewDefinition is the defining query of a view, as a statement.
-func viewDefinition(r *catalog.Relation) string {
-	q := strings.TrimRight(strings.TrimSpace(r.Query), "; \n\t")
+func (e *Env) viewDefinition(r *catalog.Relation) string {
+	q := strings.TrimRight(strings.TrimSpace(e.unpin(r.Query)), "; \n\t")
 	if q == "" {
 		return ""
 	}
@@ -248,9 +248,9 @@ func (e *Env) constraintDefinition(oid catalog.ID, pretty bool) string {
 		return "UNIQUE (" + columnNames(n.rel.rel, n.cols) + ")"
 	}
 	if pretty {
-		return "CHECK (" + n.expr + ")"
+		return "CHECK (" + e.unpin(n.expr) + ")"
 	}
-	return "CHECK ((" + n.expr + "))"
+	return "CHECK ((" + e.unpin(n.expr) + "))"
 }
 
 func serialSequence(c *call) (types.Datum, error) {
@@ -263,7 +263,7 @@ func serialSequence(c *call) (types.Datum, error) {
 			continue
 		}
 		for _, s := range c.objects().list {
-			if s.sequence == a.num && s.rel == x.rel {
+			if s.seq != nil && s.seq.OwnedBy == x.oid && s.seq.OwnedColumn == a.Name {
 				return types.DStr(quoteIdent(s.schema) + "." + quoteIdent(s.name)), nil
 			}
 		}

@@ -72,7 +72,10 @@ func infoColumnsRows(c *content) {
 			}
 			if a.Identity != "" {
 				generation = map[string]string{"always": "ALWAYS", "by default": "BY DEFAULT"}[a.Identity]
-				start, increment, minimum, maximum = "1", "1", "1", strconv.FormatInt(maxInt(t.Kind), 10)
+				if s := c.env.object(a.Sequence); s != nil && s.seq != nil {
+					number := func(v int64) string { return strconv.FormatInt(v, 10) }
+					start, increment, minimum, maximum = number(s.seq.Start), number(s.seq.Increment), number(s.seq.Min), number(s.seq.Max)
+				}
 			}
 			var collCat, collSchema, collName any
 			if collationOf(t) == cCollation {
@@ -141,7 +144,7 @@ func infoViewsRows(c *content) {
 		"is_insertable_into", "is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into")
 	for _, x := range c.all() {
 		if tableTypes[x.kind] == "VIEW" {
-			c.add(c.env.Database, x.schema, x.name, orNull(viewDefinition(x.rel)), "NONE", "NO", "NO", "NO", "NO", "NO")
+			c.add(c.env.Database, x.schema, x.name, orNull(c.env.viewDefinition(x.rel)), "NONE", "NO", "NO", "NO", "NO", "NO")
 		}
 	}
 }
@@ -217,7 +220,7 @@ func infoCheckRows(c *content) {
 	db := c.env.Database
 	for _, n := range c.env.objects().constraints {
 		if n.kind == 'c' {
-			c.add(db, n.rel.schema, n.name, "("+n.expr+")")
+			c.add(db, n.rel.schema, n.name, "("+c.env.unpin(n.expr)+")")
 		}
 	}
 	for _, x := range c.env.objects().list {
@@ -236,16 +239,17 @@ func infoSequencesRows(c *content) {
 	c.columns("sequence_catalog", "sequence_schema", "sequence_name", "data_type", "numeric_precision",
 		"numeric_precision_radix", "numeric_scale", "start_value", "minimum_value", "maximum_value", "increment", "cycle_option")
 	for _, x := range c.env.objects().list {
-		if x.sequence == 0 {
+		if x.seq == nil {
 			continue
 		}
-		t := x.rel.Columns[x.sequence-1].Type
+		q := x.seq
 		// As in PostgreSQL, those of identity columns are not listed.
-		if x.rel.Columns[x.sequence-1].Identity != "" {
+		if q.Identity {
 			continue
 		}
-		c.add(c.env.Database, x.schema, x.name, formatType(t), precisionOf(t).precision, 2, 0, "1", "1",
-			strconv.FormatInt(maxInt(t.Kind), 10), "1", "NO")
+		number := func(v int64) string { return strconv.FormatInt(v, 10) }
+		c.add(c.env.Database, x.schema, x.name, formatType(q.Type), precisionOf(q.Type).precision, 2, 0, number(q.Start), number(q.Min),
+			number(q.Max), number(q.Increment), yesNo(q.Cycle))
 	}
 }
 

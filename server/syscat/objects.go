@@ -22,14 +22,14 @@ type object struct {
 	oid                 catalog.ID
 	schema, name, owner string
 	kind                rune
-	// rel is the relation itself, or for an index or sequence that of its table.
+	// rel is the relation itself, or for an index that of its table.
 	rel *catalog.Relation
 	// cols are the columns with their numbers.
 	cols []attribute
-	// index is set for indexes; sequence is the number of the column that a sequence feeds, else 0.
-	index    *index
-	sequence int
-	comment  string
+	// index is set for indexes, seq for sequences.
+	index   *index
+	seq     *catalog.Sequence
+	comment string
 }
 
 // attribute is an entry of pg_attribute.
@@ -80,8 +80,6 @@ type objects struct {
 const (
 	derivedBase  = catalog.ID(1) << 31
 	derivedShift = 8
-	// sequenceSlot is where the numbers of sequences begin.
-	sequenceSlot = 128
 	defaultShift = 11
 )
 
@@ -107,6 +105,8 @@ func relKind(r *catalog.Relation) (rune, bool) {
 		return kindMatView, true
 	case catalog.Index:
 		return kindIndex, true
+	case catalog.SequenceKind:
+		return kindSequence, true
 	}
 	return 0, false
 }
@@ -121,7 +121,7 @@ func makeObjects(cat *catalog.Catalog) *objects {
 		}
 		x := &object{
 			oid: r.ID, schema: r.Schema, name: r.Name, owner: r.Owner, kind: kind, rel: r,
-			cols: attributes(r), comment: r.Comment,
+			cols: attributes(r), seq: r.Seq, comment: r.Comment,
 		}
 		o.add(x)
 		if kind == kindIndex {
@@ -129,7 +129,6 @@ func makeObjects(cat *catalog.Catalog) *objects {
 			continue
 		}
 		o.constraintsOf(x)
-		o.sequencesOf(x)
 	}
 	sort.Slice(o.list, func(i, j int) bool { return o.list[i].oid < o.list[j].oid })
 	o.constraint = make(map[catalog.ID]*constraint, len(o.constraints))
@@ -228,31 +227,6 @@ func indexAttribute(ix *catalog.Relation, column string, num int) attribute {
 		a.Type = ix.Columns[i].Type
 	}
 	return a
-}
-
-// sequencesOf derives the sequences of serial and identity columns.
-func (o *objects) sequencesOf(x *object) {
-	slot := sequenceSlot
-	for _, a := range x.cols {
-		if !a.Serial && a.Identity == "" {
-			continue
-		}
-		o.add(&object{
-			oid: derivedID(x.oid, slot), schema: x.schema, name: x.name + "_" + a.Name + "_seq", owner: x.owner,
-			kind: kindSequence, rel: x.rel, sequence: a.num, cols: parseAttributes(sequenceColumns),
-		})
-		slot++
-	}
-}
-
-const sequenceColumns = `last_value int8!, log_cnt int8!, is_called bool!`
-
-func parseAttributes(text string) []attribute {
-	var out []attribute
-	for i, c := range parseColumns(text) {
-		out = append(out, attribute{Column: c, num: i + 1})
-	}
-	return out
 }
 
 // objects gives the user's objects; they are listed once per Env.

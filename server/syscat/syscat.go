@@ -9,7 +9,7 @@
 // in the notation of package fn and an implementation under its ID.
 //
 // Where Weir differs from PostgreSQL: a source shows as a foreign table (relkind 'f'), a sink is no
-// relation; indexes of constraints and sequences of serial columns, which Weir does not keep as
+// relation; indexes of constraints, which Weir does not keep as
 // objects, are derived from their tables, with oids above 2^31. Hidden columns are left out. Types that
 // Weir lacks stand for their nearest relatives: pg_node_tree is text, aclitem[] text[], xid oid.
 package syscat
@@ -39,7 +39,7 @@ type Env struct {
 	SetSetting func(name, value string, local bool) (string, error)
 	// AdvanceClock moves the server's clock and gives its new time; nil: it cannot be moved here.
 	AdvanceClock func(by types.Span) (int64, error)
-	// Sequences are those of the columns of tables; nil: they cannot be used here.
+	// Sequences tells and changes where sequences stand; nil: they cannot be used here.
 	Sequences Sequences
 	// PID is the session's number, TxID the transaction's, 0 if it has none.
 	PID  int32
@@ -76,12 +76,16 @@ type Env struct {
 	rolesByID map[catalog.ID]string
 }
 
-// Sequences is what the functions of sequences do. A sequence is named by the column of the table that it belongs to.
+// Sequences is what the functions of sequences do.
 type Sequences interface {
-	Next(rel *catalog.Relation, col int) (int64, error)
-	Current(rel *catalog.Relation, col int) (int64, error)
-	Set(rel *catalog.Relation, col int, value int64, called bool) error
+	Next(seq *catalog.Relation) (int64, error)
+	Current(seq *catalog.Relation) (int64, error)
+	Set(seq *catalog.Relation, value int64, called bool) error
 	Last() (int64, error)
+	// Standing gives what a sequence has as its one row.
+	Standing(seq *catalog.Relation) (last, logged int64, called bool, err error)
+	// Readable tells whether the user may know where a sequence is.
+	Readable(seq *catalog.Relation) bool
 }
 
 // State is how a relation's job or source fares.
@@ -105,6 +109,9 @@ type Setting struct {
 // Rows gives the rows of a system relation, which must be one that a Reader of WithSystem gave.
 func Rows(env *Env, rel *catalog.Relation) ([][]types.Datum, error) {
 	s := theSystem()
+	if rel.Kind == catalog.SequenceKind {
+		return standing(env, rel)
+	}
 	d := s.byID[rel.ID]
 	if d == nil {
 		return nil, fmt.Errorf("system relation %s.%s is not known", rel.Schema, rel.Name)

@@ -28,7 +28,7 @@ func viewsRows(c *content) {
 	c.columns("schemaname", "viewname", "viewowner", "definition")
 	for _, x := range c.all() {
 		if x.kind == kindView {
-			c.add(x.schema, x.name, ownerName(x.owner), orNull(viewDefinition(x.rel)))
+			c.add(x.schema, x.name, ownerName(x.owner), orNull(c.env.viewDefinition(x.rel)))
 		}
 	}
 }
@@ -37,7 +37,7 @@ func matviewsRows(c *content) {
 	c.columns("schemaname", "matviewname", "matviewowner", "hasindexes", "ispopulated", "definition")
 	for _, x := range c.env.objects().list {
 		if x.kind == kindMatView {
-			c.add(x.schema, x.name, ownerName(x.owner), len(c.env.indexesOf(x.oid)) > 0, true, orNull(viewDefinition(x.rel)))
+			c.add(x.schema, x.name, ownerName(x.owner), len(c.env.indexesOf(x.oid)) > 0, true, orNull(c.env.viewDefinition(x.rel)))
 		}
 	}
 }
@@ -53,12 +53,23 @@ func indexesRows(c *content) {
 
 func sequencesRows(c *content) {
 	c.columns("schemaname", "sequencename", "sequenceowner", "data_type", "start_value", "min_value", "max_value",
-		"increment_by", "cycle", "cache_size")
+		"increment_by", "cycle", "cache_size", "last_value")
 	for _, x := range c.env.objects().list {
-		if x.sequence > 0 {
-			t := x.rel.Columns[x.sequence-1].Type
-			c.add(x.schema, x.name, ownerName(x.owner), t.OID(), 1, 1, maxInt(t.Kind), 1, false, 1)
+		q := x.seq
+		if q == nil {
+			continue
 		}
+		var last any
+		if s := c.env.Sequences; s != nil && s.Readable(x.rel) {
+			v, _, called, err := s.Standing(x.rel)
+			if err != nil {
+				c.fail(err)
+			}
+			if called {
+				last = v
+			}
+		}
+		c.add(x.schema, x.name, ownerName(x.owner), q.Type.OID(), q.Start, q.Min, q.Max, q.Increment, q.Cycle, q.Cache, last)
 	}
 }
 

@@ -38,7 +38,7 @@ func SequencesRelation() *catalog.Relation {
 	}
 }
 
-// Sequence gives growing numbers from 1, each at most once, also after a crash.
+// Sequence gives the growing numbers of a hidden row id, from 1, each at most once, also after a crash.
 type Sequence struct {
 	store *Sequences
 	rel   catalog.ID
@@ -60,6 +60,10 @@ type Sequences struct {
 	t   *Table
 	log *storage.Log
 	rt  *flow.Runtime
+
+	mu sync.Mutex
+	// generators are those of the sequences of the catalog that were used.
+	generators map[catalog.ID]*generator
 }
 
 // NewSequences opens the store of sequences.
@@ -196,6 +200,7 @@ func (s *Sequences) SetPosition(ctx context.Context, x *Tx, sink catalog.ID, n i
 
 // Retain deletes the sequences of relations that live does not claim: those of tables that were dropped.
 func (s *Sequences) Retain(live func(catalog.ID) bool) error {
+	s.forget(live)
 	var cs []change
 	err := s.t.Arr.HeadScan(nil, nil, func(k, v []byte) error {
 		ds, _, err := vec.DecodeDatums(nil, s.t.types, v)

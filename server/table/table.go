@@ -32,7 +32,7 @@ type Table struct {
 	// mark is the watermark of a table with WATERMARK that statements write to, guarded by the exclusive lock: who
 	// writes has it alone.
 	mark int64
-	// sequences make the values of _row_id, serial and identity columns, by column.
+	// sequences make the values of _row_id, by column.
 	sequences map[int]*Sequence
 }
 
@@ -221,10 +221,10 @@ func (t *Table) gone() error {
 	return sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", t.Rel.Name)
 }
 
-// OpenSequences opens the sequences of all columns that need one.
+// OpenSequences opens the counters of hidden columns; other columns have sequences of the catalog.
 func (t *Table) OpenSequences(s *Sequences) error {
 	for i, c := range t.Rel.Columns {
-		if !c.Serial && c.Identity == "" {
+		if !c.Serial || !c.Hidden {
 			continue
 		}
 		q, err := s.Open(t.Rel, i)
@@ -236,5 +236,5 @@ func (t *Table) OpenSequences(s *Sequences) error {
 	return nil
 }
 
-// Sequence gives the sequence of a column, nil if it has none.
+// Sequence gives the counter of a hidden column, nil if it has none.
 func (t *Table) Sequence(col int) *Sequence { return t.sequences[col] }

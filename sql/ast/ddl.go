@@ -19,9 +19,10 @@ type ColumnConstraint struct {
 	ExprText string
 	// References is of a foreign key.
 	References *References
-	// Always tells GENERATED ALWAYS AS IDENTITY from BY DEFAULT.
-	Always bool
-	Pos    int
+	// Always tells GENERATED ALWAYS AS IDENTITY from BY DEFAULT; Sequence are the options in parentheses.
+	Always   bool
+	Sequence []SequenceOption
+	Pos      int
 }
 
 // ConstraintKind is the kind of a column or table constraint.
@@ -313,6 +314,7 @@ const (
 	KindColumn   ObjectKind = "COLUMN"
 	KindDatabase ObjectKind = "DATABASE"
 	KindFunction ObjectKind = "FUNCTION"
+	KindSequence ObjectKind = "SEQUENCE"
 )
 
 // TxKind is the kind of a Transaction statement.

@@ -28,6 +28,8 @@ const (
 	MatView RelKind = "matview"
 	Sink    RelKind = "sink"
 	Index   RelKind = "index"
+	// SequenceKind is a sequence.
+	SequenceKind RelKind = "sequence"
 	// System is a relation of pg_catalog, information_schema or weir_*: rows are made on demand.
 	System RelKind = "system"
 )
@@ -46,9 +48,14 @@ type Column struct {
 	// the generation expression and Generated is true.
 	Default   string `json:",omitempty"`
 	Generated bool   `json:",omitempty"`
-	// Identity is "", "always" or "by default"; Sequence is the ID of its counter or of a serial's.
+	// Identity is "", "always" or "by default". Serial: the default is the next value of a sequence; of the hidden column
+	// _row_id, of a counter that is no object.
 	Identity string `json:",omitempty"`
 	Serial   bool   `json:",omitempty"`
+	// Sequence is the sequence of an identity or serial column.
+	Sequence ID `json:",omitempty"`
+	// Uses are the relations that the default names by their ids.
+	Uses []ID `json:",omitempty"`
 }
 
 // SortColumn is a column of an arrangement's key.
@@ -153,6 +160,8 @@ type Relation struct {
 	// that begins with the indexed columns.
 	Parent ID        `json:",omitempty"`
 	Index  *IndexDef `json:",omitempty"`
+	// Seq is what a sequence does.
+	Seq *Sequence `json:",omitempty"`
 	// StateTables maps the name of each operator state ("fragment/operator/table") to its table id.
 	StateTables map[string]uint32 `json:",omitempty"`
 	Comment     string            `json:",omitempty"`
@@ -257,6 +266,9 @@ type WatermarkColumn struct{ Col, Rank int }
 
 // Option is a name = 'value' pair.
 type Option struct{ Name, Value string }
+
+// Made tells whether the rows of a relation are made when it is read, and it has no changes that a job could follow.
+func (r *Relation) Made() bool { return r.Kind == System || r.Kind == SequenceKind }
 
 // ColumnIndex finds a column by name, hidden ones included; -1 if there is none.
 func (r *Relation) ColumnIndex(name string) int {

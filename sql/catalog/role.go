@@ -63,10 +63,11 @@ var privileges = []struct {
 	{Connect, "CONNECT", 'c'},
 }
 
-// OnRelation and OnSchema are all the privileges that there are on such an object.
+// OnRelation, OnSchema and OnSequence are all the privileges that there are on such an object.
 const (
 	OnRelation = Select | Insert | Update | Delete | Truncate | References | Trigger
 	OnSchema   = Usage | Create
+	OnSequence = Select | Update | Usage
 )
 
 // PrivilegeNamed gives the privilege of a name in any case; TEMP is TEMPORARY.

@@ -60,13 +60,13 @@ func (p *parser) columnConstraint() (c ast.ColumnConstraint, ok bool) {
 		if p.acceptPhrase("by", "default") {
 			p.expectWord("as", "identity")
 			c.Kind = ast.ConIdentity
-			p.sequenceOptions()
+			c.Sequence = p.identityOptions()
 			break
 		}
 		p.expectWord("always", "as")
 		if p.acceptWord("identity") {
 			c.Kind, c.Always = ast.ConIdentity, true
-			p.sequenceOptions()
+			c.Sequence = p.identityOptions()
 			break
 		}
 		c.Kind = ast.ConGenerated
@@ -91,29 +91,6 @@ func (p *parser) checkExpr() (ast.Expr, string) {
 	e, text := p.exprAndText()
 	p.expectSelf(")")
 	return e, text
-}
-
-// sequenceOptions reads the "(...)" of an identity column.
-func (p *parser) sequenceOptions() {
-	if !p.isSelf("(") {
-		return
-	}
-	pos := p.pos()
-	p.next()
-	depth := 1
-	for depth > 0 && p.err == nil {
-		switch {
-		case p.isSelf("("):
-			depth++
-		case p.isSelf(")"):
-			depth--
-		case p.tok().Kind == lex.EOF, p.tok().Kind == lex.Err:
-			p.unexpected()
-			return
-		}
-		p.next()
-	}
-	p.unsupported(pos, "sequence options of an identity column")
 }
 
 // indexParameters reads what may follow PRIMARY KEY and UNIQUE.

@@ -33,6 +33,8 @@ func (p *parser) create() ast.Statement {
 		return p.createSink(pos)
 	case p.isWord("schema"):
 		return p.createSchema(pos)
+	case p.isWord("sequence"), p.isOneOf("temp", "temporary", "unlogged") && isWord(p.peek(1), "sequence"):
+		return p.createSequence(pos)
 	case p.isWord("index"), p.isWord("unique"):
 		return p.createIndex(pos)
 	case p.isWord("table"), p.isWord("unlogged"), p.isWord("local"), p.isWord("global"),
@@ -44,9 +46,8 @@ func (p *parser) create() ast.Statement {
 		{"access", "method"}, {"aggregate"}, {"cast"}, {"collation"}, {"constraint", "trigger"}, {"conversion"},
 		{"database"}, {"default", "conversion"}, {"domain"}, {"event", "trigger"}, {"extension"},
 		{"foreign", "data", "wrapper"}, {"foreign", "table"}, {"group"}, {"language"}, {"operator"},
-		{"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"}, {"rule"}, {"sequence"},
-		{"server"}, {"statistics"}, {"subscription"}, {"tablespace"}, {"temp", "sequence"},
-		{"temporary", "sequence"}, {"text", "search"}, {"transform"}, {"trigger"}, {"trusted", "language"},
+		{"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"}, {"rule"},
+		{"server"}, {"statistics"}, {"subscription"}, {"tablespace"}, {"text", "search"}, {"transform"}, {"trigger"}, {"trusted", "language"},
 		{"type"}, {"user", "mapping"}, {"user"}, {"connection"}, {"secret"},
 	} {
 		if p.isWords(w...) {

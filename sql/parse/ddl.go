@@ -20,6 +20,7 @@ var objectKinds = []struct {
 	{[]string{"sink"}, ast.KindSink},
 	{[]string{"index"}, ast.KindIndex},
 	{[]string{"schema"}, ast.KindSchema},
+	{[]string{"sequence"}, ast.KindSequence},
 	{[]string{"database"}, ast.KindDatabase},
 }
 
@@ -29,7 +30,7 @@ var otherKinds = [][]string{
 	{"domain"}, {"event", "trigger"}, {"extension"}, {"foreign", "data", "wrapper"}, {"foreign", "table"},
 	{"group"}, {"language"}, {"large", "object"}, {"operator", "class"}, {"operator", "family"},
 	{"operator"}, {"owned"}, {"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"},
-	{"rule"}, {"sequence"}, {"server"}, {"statistics"}, {"subscription"}, {"system"}, {"tablespace"},
+	{"rule"}, {"server"}, {"statistics"}, {"subscription"}, {"system"}, {"tablespace"},
 	{"text", "search"}, {"transform"}, {"trigger"}, {"type"}, {"user", "mapping"}, {"user"}, {"constraint"},
 	{"connection"}, {"secret"},
 }
@@ -179,6 +180,8 @@ func (p *parser) alter() ast.Statement {
 	case p.isWord("set") && (kind == ast.KindMatView || kind == ast.KindSink) && p.peek(1).Kind == lex.Self && p.peek(1).Text == "(":
 		p.next()
 		a.Action, a.Options = "set_options", p.withOptions()
+	case kind == ast.KindSequence:
+		return p.alterSequence(a)
 	default:
 		if p.tok().Kind == lex.EOF || p.isSelf(";") {
 			p.unexpected()
