@@ -338,6 +338,8 @@ func shop() *catalog.Catalog {
 		r.Owner = "app"
 		c.Put(r)
 	}
+	c.NextID = 16500
+	c.Upgrade()
 	return c
 }
 
