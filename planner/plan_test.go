@@ -323,6 +323,8 @@ func (d *db) run(td *datadriven.TestData) (string, error) {
 					o.OnClose = true
 				case "share":
 					o.Share = true
+				case "common":
+					o.Common = true
 				}
 			}
 			x, err := p.Stream(b, o)

@@ -264,6 +264,8 @@ type StreamOptions struct {
 	OnClose bool
 	// Share: joins read a side that a relation keeps under the join key, and keep no copy of it.
 	Share bool
+	// Common: equal parts of the query that keep state run once.
+	Common bool
 }
 
 // Stream plans a query that is kept up to date. ORDER BY without LIMIT has no meaning there and is
@@ -303,11 +305,17 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 			key = []logical.ColID{}
 		}
 	}
-	n = rule.Prune(env, n, logical.SetOf(append(append([]logical.ColID(nil), ids...), key...)...))
+	want := logical.SetOf(append(append([]logical.ColID(nil), ids...), key...)...)
+	var shared map[logical.Node]logical.ColSet
+	if o.Common {
+		n, shared = rule.Common(env, n, want)
+	} else {
+		n = rule.Prune(env, n, want)
+	}
 	if err := deterministic(n); err != nil {
 		return nil, err
 	}
-	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned, Share: o.Share}
+	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned, Share: o.Share, Common: shared}
 	s, err := physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order, OnClose: o.OnClose})
 	if err == nil {
 		s.Functions = b.Functions

@@ -30,6 +30,9 @@ type distributor struct {
 	// working is how the rows of a recursive query lie, heads the fragment of its head, by its ID.
 	working map[int]plan.Dist
 	heads   map[int]int
+	// forked has, for parts of the plan with several consumers, the distributed part, parts the fragment of each of these.
+	forked map[plan.Node]plan.Node
+	parts  map[plan.Node]int
 }
 
 var single = plan.Dist{Kind: plan.Single}
@@ -48,6 +51,9 @@ func (d *distributor) require(n plan.Node, want plan.Dist) plan.Node {
 	}
 	p := *n.Properties()
 	p.Dist = want
+	if x, ok := n.(*exchange); ok && d.isForked(x.in) {
+		n = x.in
+	}
 	return &exchange{Props: p, in: n}
 }
 
@@ -103,6 +109,8 @@ func (d *distributor) node(n plan.Node) plan.Node {
 		}
 	case *plan.TableScan, *plan.Values:
 		n.Properties().Dist = single
+	case *fork:
+		return d.fork(n)
 	case *plan.Filter:
 		n.In = d.node(n.In)
 		n.Dist = n.In.Properties().Dist
@@ -333,6 +341,10 @@ func (d *distributor) cut(root plan.Node) int {
 	case *plan.Working:
 		return d.heads[n.ID]
 	}
+	if id, ok := d.parts[root]; ok {
+		return id
+	}
+	part := root
 	f := &plan.Fragment{Parallel: 1}
 	if root.Properties().Dist.Kind != plan.Single && d.par > 1 {
 		f.Parallel = d.par
@@ -350,6 +362,9 @@ func (d *distributor) cut(root plan.Node) int {
 	})
 	f.ID = len(d.frags)
 	d.frags = append(d.frags, f)
+	if d.isForked(part) {
+		d.parts[part] = f.ID
+	}
 	for _, e := range edges {
 		d.frags[e.from].Sends = append(d.frags[e.from].Sends, plan.Send{To: f.ID, Dist: e.dist})
 	}

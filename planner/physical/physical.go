@@ -28,6 +28,8 @@ type Config struct {
 	Zoned bool
 	// Share: a side of a join of a stream plan that is kept by a relation under the join key is not kept by the join.
 	Share bool
+	// Common are nodes of a stream plan with several parents, which are built once, and what these need.
+	Common map[logical.Node]logical.ColSet
 }
 
 type builder struct {
@@ -37,6 +39,8 @@ type builder struct {
 	sys    []*catalog.Relation
 	// loops counts the recursive queries around what is being built.
 	loops int
+	// common has what was built for nodes with several parents.
+	common map[logical.Node]built
 }
 
 // failure carries an error out of the recursion; see Batch and Stream.
@@ -160,6 +164,14 @@ func (b *builder) relations() []*catalog.Relation {
 
 // node builds n; at least the columns in need are output.
 func (b *builder) node(n logical.Node, need logical.ColSet) built {
+	if used, ok := b.Common[n]; ok {
+		return b.fork(n, used)
+	}
+	return b.own(n, need)
+}
+
+// own builds a node for one consumer.
+func (b *builder) own(n logical.Node, need logical.ColSet) built {
 	switch n := n.(type) {
 	case *logical.Scan:
 		return b.scan(n, nil)

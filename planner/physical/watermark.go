@@ -81,7 +81,7 @@ func deriveWatermarks(n plan.Node) {
 	case *plan.ProcTime:
 		pass(n.In)
 		set[len(n.Cols)-1] = rankTime
-	case *plan.Filter, *plan.ProjectSet, *plan.Consolidate:
+	case *plan.Filter, *plan.ProjectSet, *plan.Consolidate, *fork:
 		pass(n.Inputs()[0])
 	case *plan.Project:
 		for i, e := range n.Exprs {

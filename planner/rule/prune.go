@@ -9,6 +9,10 @@ import (
 // Prune removes columns that nobody needs, down to the scans, and with them aggregates, expressions and
 // joins that only made them. Every output column in need is still there.
 func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
+	if wanted, ok := e.leaves[n]; ok {
+		wanted.AddSet(need)
+		return n
+	}
 	with := func(cols ...logical.ColSet) logical.ColSet {
 		s := logical.ColSet{}
 		for _, c := range cols {

@@ -20,6 +20,8 @@ type Env struct {
 	Stable bool
 	// Zoned: local time is that of a zone whose clock is changed.
 	Zoned bool
+	// leaves are nodes that Prune leaves as they are, with what is needed of each: see Common.
+	leaves map[logical.Node]logical.ColSet
 }
 
 // Rule is a named rewrite of a whole plan.

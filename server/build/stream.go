@@ -200,8 +200,8 @@ func (fb *fragmentBuilder) receive(pf *plan.Fragment, n *plan.Receive) (flow.Inp
 			continue
 		}
 		for _, s := range f.Sends {
-			// There may be several, for references to one recursive query.
-			if s.To != pf.ID || s.Feedback || n.Working && (s.Dist.Kind != n.Dist.Kind || !slices.Equal(s.Dist.Cols, n.Dist.Cols)) {
+			// There may be several, for references to one recursive query, or one part of a query.
+			if s.To != pf.ID || s.Feedback || s.Dist.Kind != n.Dist.Kind || !slices.Equal(s.Dist.Cols, n.Dist.Cols) {
 				continue
 			}
 			d := flow.Dist{Kind: flow.ToSingle}

@@ -207,7 +207,7 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 		if err != nil {
 			return nil, err
 		}
-		stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: t.inc.Parallelism(), OnClose: q.EmitOnWindowClose, Share: s.vars.get(shareSetting) == "on"})
+		stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: t.inc.Parallelism(), OnClose: q.EmitOnWindowClose, Share: s.vars.get(shareSetting) == "on", Common: s.vars.get(commonSetting) == "on"})
 		if err != nil {
 			return nil, err
 		}

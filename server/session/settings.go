@@ -116,6 +116,9 @@ func dateStyle(v string) (string, bool) {
 // shareSetting tells whether the joins of a new view or sink read relations by key.
 const shareSetting = "share_arrangements"
 
+// commonSetting tells whether equal parts of the query of a new view or sink run once.
+const commonSetting = "share_subplans"
+
 // settings are all that exist, by name in lower case. Those that only exist so that clients can set them
 // are at the end of the list.
 var settings = makeSettings()
@@ -148,6 +151,7 @@ func makeSettings() map[string]*setting {
 		{name: "synchronous_commit", def: "on", check: oneOf("on", "off", "local", "remote_write", "remote_apply"), help: "Sets the current transaction's synchronization level."},
 		{name: "read_freshness", def: "strict", check: oneOf("strict", "available"), help: "Chooses between reads that see every acknowledged write and reads that do not wait."},
 		{name: shareSetting, def: "off", check: boolean, help: "Lets joins of new materialized views read relations by key instead of keeping copies of their rows."},
+		{name: commonSetting, def: "on", check: boolean, help: "Lets equal parts of the query of a new materialized view run once."},
 		{name: "extra_float_digits", def: "1", check: integer(1, 3), help: "Sets the number of digits displayed for floating-point values."},
 		{name: "client_min_messages", def: "notice", check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"), help: "Sets the message levels that are sent to the client."},
 		{name: "bytea_output", def: "hex", check: oneOf("hex"), help: "Sets the output format for bytea."},
