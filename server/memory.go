@@ -15,11 +15,12 @@ import (
 const memoryInterval = 500 * time.Millisecond
 
 // keepMemory fits Go's heap into what the rest of the process leaves of the memory limit, until ctx ends. How much that is cannot
-// be known before: pages of the program that have been used, blocks that the C library's allocator has not given back.
+// be known before: pages of the program that have been used, blocks that the C library's allocator has not given back. What
+// it could give back is taken from it when that would be felt.
 func (s *Server) keepMemory(ctx context.Context) {
 	ticker := time.NewTicker(memoryInterval)
 	defer ticker.Stop()
-	for last := int64(0); ; {
+	for last, trimmed := int64(0), int64(0); ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -31,6 +32,13 @@ func (s *Server) keepMemory(ctx context.Context) {
 		}
 		n, ok := residentMemory()
 		outside := inc.Outside(n)
+		if ok && outside > trimmed+s.cfg.MemoryLimit/50 {
+			trimC()
+			if n, ok = residentMemory(); ok {
+				outside = inc.Outside(n)
+				trimmed = outside
+			}
+		}
 		release()
 		if !ok {
 			return

@@ -173,6 +173,7 @@ func Open(cfg Config) (*Server, error) {
 	}
 	if cfg.MemoryLimit > 0 {
 		debug.SetMemoryLimit(engine.HeapLimit(cfg.MemoryLimit, 0))
+		fewArenas()
 	}
 	strategy, err := failover.Parse(cfg.FailoverStrategy)
 	if err != nil {

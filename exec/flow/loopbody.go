@@ -239,7 +239,7 @@ func (t *loopTail) Chunk(c *vec.Chunk) error {
 	t.t.Sent(c.Len())
 	heads := t.a.loop.heads
 	if len(heads) == 1 {
-		return heads[0].push(loop.Feedback{Tail: t.a.loop.tail, Record: encodeChunk(nil, c)})
+		return heads[0].push(loop.Feedback{Tail: t.a.loop.tail, Record: vec.EncodeChunk(nil, c)})
 	}
 	t.hash = vec.HashCols(c, t.cols, t.hash)
 	for i := range t.sel {
@@ -255,7 +255,7 @@ func (t *loopTail) Chunk(c *vec.Chunk) error {
 		}
 		t.part.Reset()
 		t.part.AppendSel(c, sel)
-		if err := heads[i].push(loop.Feedback{Tail: t.a.loop.tail, Record: encodeChunk(nil, t.part)}); err != nil {
+		if err := heads[i].push(loop.Feedback{Tail: t.a.loop.tail, Record: vec.EncodeChunk(nil, t.part)}); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirdb/weir/checkpoint/loop"
 	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/vec"
 )
 
 // loopHead is a head at work: it does what loop.Head decides.
@@ -113,7 +114,7 @@ func (h *loopHead) aside() error {
 
 // chunk takes new input.
 func (h *loopHead) chunk(_ int, p *parcel) error {
-	return h.step(loop.Input{Record: encodeChunk(nil, p.chunk)})
+	return h.step(loop.Input{Record: vec.EncodeChunk(nil, p.chunk)})
 }
 
 func (h *loopHead) watermark(int, exec.Watermark) error { return nil }
@@ -172,7 +173,7 @@ func (h *loopHead) act(act loop.Action) error {
 			return h.step(loop.Committed{ID: act.ID})
 		}
 	case loop.Apply:
-		c, err := decodeChunk(act.Record, a.frag.Loop.Types)
+		c, err := vec.DecodeChunk(act.Record, a.frag.Loop.Types)
 		if err != nil {
 			return fmt.Errorf("flow: a record of a loop: %w", err)
 		}

@@ -1,10 +1,8 @@
 package flow
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/sql/types"
@@ -42,7 +40,7 @@ var errSpillFull = errors.New("flow: the spill file has reached its limit")
 
 // Write implements channel.Spill. It takes over the message's reference to its parcel.
 func (s *spill) Write(m message) (int64, error) {
-	s.buf = encodeChunk(s.buf[:0], m.chunk.chunk)
+	s.buf = vec.EncodeChunk(s.buf[:0], m.chunk.chunk)
 	err := s.write()
 	if failed := err != nil; failed != s.failed {
 		// The limit is reached by slow consumers, and nothing is wrong then.
@@ -83,7 +81,7 @@ func (s *spill) Read(ref int64) (message, error) {
 	if _, err := s.file.ReadAt(buf, rec.off); err != nil {
 		return message{}, fmt.Errorf("spill file: %w", err)
 	}
-	c, err := decodeChunk(buf, rec.types)
+	c, err := vec.DecodeChunk(buf, rec.types)
 	if err != nil {
 		return message{}, fmt.Errorf("spill file: %w", err)
 	}
@@ -112,76 +110,4 @@ func (s *spill) close() {
 		s.report(err)
 	}
 	s.file = nil
-}
-
-// encodeChunk appends a chunk to dst: the number of rows, whether there are diffs, for each column whether it has
-// values (those that nobody asked for have none), and the rows.
-func encodeChunk(dst []byte, c *vec.Chunk) []byte {
-	dst = binary.AppendUvarint(dst, uint64(c.Len()))
-	if c.Diffs != nil {
-		dst = append(dst, 1)
-	} else {
-		dst = append(dst, 0)
-	}
-	cols := make([]*vec.Vector, 0, len(c.Cols))
-	for _, v := range c.Cols {
-		if v.Len() > 0 {
-			dst = append(dst, 1)
-			cols = append(cols, v)
-		} else {
-			dst = append(dst, 0)
-		}
-	}
-	for i := range c.Len() {
-		if c.Diffs != nil {
-			dst = binary.AppendVarint(dst, c.Diffs[i])
-		}
-		dst = vec.EncodeRow(dst, cols, i)
-	}
-	return dst
-}
-
-var errCorruptChunk = errors.New("corrupt chunk")
-
-// decodeChunk is the inverse of encodeChunk for a chunk of these types. It keeps b.
-func decodeChunk(b []byte, ts []types.Type) (*vec.Chunk, error) {
-	rows, n := binary.Uvarint(b)
-	if n <= 0 || len(b) < n+1+len(ts) || rows > uint64(len(b))<<8 {
-		return nil, errCorruptChunk
-	}
-	diffs := b[n] == 1
-	given := b[n+1 : n+1+len(ts)]
-	b = b[n+1+len(ts):]
-	c := vec.NewChunk(ts, 0)
-	var cols []*vec.Vector
-	for k, v := range c.Cols {
-		if given[k] == 1 {
-			c.Cols[k] = vec.NewVector(ts[k], int(rows))
-			cols = append(cols, c.Cols[k])
-		} else {
-			c.Cols[k] = v
-		}
-	}
-	if diffs {
-		c.Diffs = slices.Grow(c.Diffs, int(rows))
-	}
-	for range rows {
-		if diffs {
-			d, n := binary.Varint(b)
-			if n <= 0 {
-				return nil, errCorruptChunk
-			}
-			c.Diffs = append(c.Diffs, d)
-			b = b[n:]
-		}
-		var err error
-		if b, err = vec.DecodeRowShared(b, cols); err != nil {
-			return nil, err
-		}
-	}
-	if len(b) != 0 {
-		return nil, errCorruptChunk
-	}
-	c.SetLen(int(rows))
-	return c, nil
 }

@@ -135,13 +135,13 @@ func TestSpillFails(t *testing.T) {
 // FuzzDecodeChunk: bytes that no encoder made give an error, never a panic.
 func FuzzDecodeChunk(f *testing.F) {
 	ts := []types.Type{int8Type, types.T(types.Text), types.T(types.Bool), int8Type}
-	f.Add(encodeChunk(nil, randomEarly(rand.New(rand.NewSource(1)))))
+	f.Add(vec.EncodeChunk(nil, randomEarly(rand.New(rand.NewSource(1)))))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := decodeChunk(slices.Clone(b), ts)
+		c, err := vec.DecodeChunk(slices.Clone(b), ts)
 		if err != nil {
 			return
 		}
-		again, err := decodeChunk(encodeChunk(nil, c), ts)
+		again, err := vec.DecodeChunk(vec.EncodeChunk(nil, c), ts)
 		if err != nil || !slices.Equal(chunkText(again), chunkText(c)) {
 			t.Fatalf("%v: %v", err, chunkText(c))
 		}

@@ -67,9 +67,10 @@ func (m memoryShares) configure(c *storage.Config) {
 
 // HeapLimit is how large Go's heap should be at most under a memory limit: without what lies outside of it, which is the storage
 // engine's cache and memtables, or more if the process has been seen to have more there (outside). The heap keeps two fifths in
-// any case: with less, a server under a small limit would do nothing but collect garbage.
+// any case: with less, a server under a small limit would do nothing but collect garbage. A twentieth stays free, since Go's limit
+// is passed for moments.
 func HeapLimit(limit, outside int64) int64 {
-	return max(limit-max(outside, shareMemory(limit).engine()+program/2), limit/5*2)
+	return max(limit-limit/20-max(outside, shareMemory(limit).engine()+program/2), limit/5*2)
 }
 
 // engine is how large the storage engine's cache and memtables may become together.
