@@ -111,9 +111,11 @@ type Context struct {
 	MemoryBudget int64
 	// Memory is what the operator shares with others, besides its own budget; nil = no bound.
 	Memory *Memory
-	// Temp makes a temporary file for what does not fit into Budget; nil: everything stays in memory (streams, which have
+	// Temp makes a temporary file for what does not fit into memory; nil: everything stays in memory (streams, which have
 	// state tables for that).
 	Temp func() (TempFile, error)
+	// SpillOver is how many bytes an operator keeps in memory before it uses Temp.
+	SpillOver int64
 	// Env is what expressions may depend on.
 	Env *Env
 	// Due says from which time on the operator has something to do even if nothing comes in, as Barrier.Time: when

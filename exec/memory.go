@@ -51,6 +51,16 @@ func (m *Memory) Used() int64 {
 	return n
 }
 
+// Tight tells whether little is left of the limit, or of that of a larger whole: who can do with less should.
+func (m *Memory) Tight() bool {
+	for ; m != nil; m = m.parent {
+		if m.strict && m.Used() > m.limit/8*7 {
+			return true
+		}
+	}
+	return false
+}
+
 // Dirty is the part of what operators hold that they cannot give up before the next checkpoint.
 func (m *Memory) Dirty() int64 { return m.dirty.Load() }
 
@@ -102,6 +112,9 @@ func tooMuch(m *Memory) error {
 	return e.WithDetail("The query needs more than the %d MB that it may use.", m.limit>>20).
 		WithHint("Restrict it, or start the server with a larger --memory-limit.")
 }
+
+// Tight is Memory.Tight, once the operator holds more than the little that everybody may.
+func (a *Account) Tight() bool { return a != nil && a.held > 16*minShare && a.m.Tight() }
 
 // Share is how many bytes the operator may hold at present: 0 means that there is no bound.
 func (a *Account) Share() int64 {

@@ -22,8 +22,10 @@ type TempFile interface {
 // Spool keeps chunks in a temporary file, in streams of one kind of rows each, which are read in the order in which they
 // were written, as often as one likes. The file is made when it is first needed. It is used by one goroutine.
 type Spool struct {
-	ctx     *Context
-	file    TempFile
+	ctx  *Context
+	file TempFile
+	// block is about how many bytes of a stream are written at once.
+	block   int
 	end     int64
 	streams []spoolStream
 	buf     []byte
@@ -44,11 +46,14 @@ type spoolBlock struct {
 	length int
 }
 
-// SpoolBlock is about how many bytes of a stream are written, and read, at once.
+// SpoolBlock is about how many bytes of a stream are written, and read, at once; less if the whole may have little.
 const SpoolBlock = 64 << 10
 
 // NewSpool makes an empty Spool. The context's Temp must not be nil.
-func NewSpool(ctx *Context) *Spool { return &Spool{ctx: ctx} }
+func NewSpool(ctx *Context) *Spool {
+	// Some dozens of streams are written at the same time.
+	return &Spool{ctx: ctx, block: int(max(min(ctx.SpillOver/256, SpoolBlock), SpoolBlock/16))}
+}
 
 // Stream adds an empty stream for rows of these types, and gives its number, from 0.
 func (s *Spool) Stream(ts []types.Type) int {
@@ -114,11 +119,14 @@ func (s *Spool) wrote(st *spoolStream, rows int) error {
 			}
 		}
 	}
-	if st.size < SpoolBlock && st.wait.Len() < 4*vec.ChunkSize {
+	if st.size < s.block && st.wait.Len() < 4*vec.ChunkSize {
 		return nil
 	}
 	return s.flush(st)
 }
+
+// Flush writes what waits of a stream to the file.
+func (s *Spool) Flush(stream int) error { return s.flush(&s.streams[stream]) }
 
 // flush writes what waits.
 func (s *Spool) flush(st *spoolStream) error {

@@ -36,6 +36,8 @@ type Node struct {
 	BuildLast bool
 	Leaf      Leaf
 	Loop      *Loop
+	// Spill says how the work of Op can be divided if it does not fit into memory; nil: it cannot, or Op does that itself.
+	Spill *Spill
 	// Stats, if it is not nil, is told what the node did.
 	Stats *Stats
 }
@@ -163,6 +165,9 @@ func run(ctx *exec.Context, n *Node, out *output) error {
 	}
 	if n.Op == nil {
 		return n.Leaf.Run(ctx, out.Chunk)
+	}
+	if n.Spill != nil && ctx.Temp != nil {
+		return runDivided(ctx, n, out)
 	}
 	if err := n.Op.Open(ctx, out); err != nil {
 		return err

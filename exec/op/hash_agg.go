@@ -46,7 +46,8 @@ type HashAggConfig struct {
 //	State:   one entry per live group, state table "groups", keyed by the group keys; for
 //	         min and max over retractable input and ordered aggregates the multiset of inputs, state
 //	         table "inputs"; for DISTINCT the values of a group, state tables "distinct0" and so on.
-//	Memory:  the groups changed since the last checkpoint, plus a cache within its budget.
+//	Memory:  the groups changed since the last checkpoint, plus a cache within its budget; in batch plans what
+//	         Context.SpillOver allows (hash_agg_spill.go).
 //	Barrier: emits the epoch's changes, hands dirty groups to the state table, forwards it. Groups below a watermark
 //	         of a key column are forgotten; their rows stay with the consumers.
 //	Errors:  those of aggregates, such as a sum out of range, through Context.RowError, for the group: NULL stands
@@ -79,6 +80,11 @@ type HashAgg struct {
 	oDiffs []int64
 	gone   []uint32
 	opened bool
+
+	// spills: groups may go to partitions, see hash_agg_spill.go. spill is where they do, depth how often these rows did before.
+	spills bool
+	spill  *aggSpill
+	depth  int
 }
 
 // aggFeed says which rows an aggregate is fed with.
@@ -92,7 +98,13 @@ type aggFeed struct {
 }
 
 // NewHashAgg checks the configuration. An aggregate that is not supported is 0A000.
-func NewHashAgg(cfg HashAggConfig) (*HashAgg, error) { return newHashAgg(cfg, 0) }
+func NewHashAgg(cfg HashAggConfig) (*HashAgg, error) {
+	a, err := newHashAgg(cfg, 0)
+	if err == nil {
+		a.spills = len(cfg.Keys) > 0 && a.Fixed()
+	}
+	return a, err
+}
 
 // newHashAgg is NewHashAgg with some words in the record of a group, before those of the aggregates, that the
 // caller uses as it likes. They are not saved.
@@ -214,6 +226,12 @@ func (a *HashAgg) Open(ctx *exec.Context, out exec.Output) error {
 
 // Chunk adds rows to their groups.
 func (a *HashAgg) Chunk(_ int, c *vec.Chunk) error {
+	if a.spill != nil {
+		var err error
+		if c, err = a.divide(c); err != nil {
+			return err
+		}
+	}
 	n := c.Len()
 	if n == 0 {
 		return nil
@@ -333,6 +351,12 @@ func (a *HashAgg) Barrier(bar exec.Barrier) error {
 	}
 	if err := a.flush(); err != nil {
 		return err
+	}
+	if a.spill != nil {
+		if err := a.rest(bar); err != nil {
+			return err
+		}
+		return a.out.Barrier(bar)
 	}
 	if err := a.save(bar); err != nil {
 		return err
@@ -494,6 +518,12 @@ func (a *HashAgg) account() error {
 		held += s.tab.held()
 		dirty += s.tab.dirtyBytes(len(s.touched))
 	}
+	if a.spill != nil {
+		held += int(a.spill.spool.Held())
+	}
+	if a.overfull(int64(held)) {
+		a.startSpill()
+	}
 	err := a.mem.Set(int64(held), int64(dirty))
 	if b := a.budget(); b > 0 {
 		share := b / int64(1+len(a.sets))
@@ -503,6 +533,15 @@ func (a *HashAgg) account() error {
 		}
 	}
 	return err
+}
+
+// Close deletes the temporary file.
+func (a *HashAgg) Close() {
+	if a.spill != nil {
+		// What is left of it goes with the next start.
+		_ = a.spill.spool.Close()
+	}
+	a.base.Close()
 }
 
 // aggOwner encodes the aggregates of a group.

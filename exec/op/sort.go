@@ -19,17 +19,21 @@ type SortConfig struct {
 //	In:      one port, any changelog.
 //	Out:     the input rows in order, equal ones in the order of arrival, before the barrier.
 //	State:   none.
-//	Memory:  the whole input.
+//	Memory:  the whole input, or what Context.SpillOver allows: what is more is sorted piece by piece into a temporary file.
 //	Barrier: emits everything, forwards it.
-//	Errors:  ErrNegativeMultiplicity.
+//	Errors:  ErrNegativeMultiplicity; those of the temporary file.
 type Sort struct {
 	base
 	cfg   SortConfig
 	all   *vec.Chunk
 	piece *vec.Chunk
-	bytes int64 // about what all takes
+	bytes int64 // about what all takes, while it is sorted
 	// retracts: some row was taken back, so that the rows have to be netted before sorting.
 	retracts bool
+
+	// spool has sorted runs, from the earliest rows to the latest; runs are its streams that are not yet merged into longer ones.
+	spool *exec.Spool
+	runs  []int
 }
 
 // NewSort checks the configuration.
@@ -48,21 +52,61 @@ func (s *Sort) Chunk(_ int, c *vec.Chunk) error {
 		s.retracts = s.retracts || c.Diffs[i] < 0
 	}
 	s.all.AppendRange(c, 0, c.Len())
-	s.bytes += int64(c.Bytes())
-	return s.mem.Set(s.bytes, 0)
+	// The columns grow by doubling, and the order of the rows is a list of its own.
+	n := int64(c.Bytes())
+	s.bytes += n + n/2 + 8*int64(c.Len())
+	if s.ctx.Temp != nil && !s.retracts && (s.bytes > s.ctx.SpillOver || s.mem.Tight()) {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	return s.mem.Set(s.held(), 0)
+}
+
+func (s *Sort) held() int64 {
+	n := s.bytes
+	if s.spool != nil {
+		n += s.spool.Held()
+	}
+	return n
 }
 
 // Barrier emits the rows in order.
 func (s *Sort) Barrier(bar exec.Barrier) error {
 	if s.retracts {
-		net, err := netRows(s.all)
-		if err != nil {
+		if err := s.net(); err != nil {
 			return err
 		}
-		s.all = net
 	}
+	if s.spool == nil {
+		if err := s.sorted(s.out.Chunk); err != nil {
+			return err
+		}
+	} else if err := s.merged(); err != nil {
+		return err
+	}
+	s.forget()
+	s.retracts = false
+	return s.out.Barrier(bar)
+}
+
+// Close deletes the temporary file.
+func (s *Sort) Close() {
+	if s.spool != nil {
+		// What is left of it goes with the next start.
+		_ = s.spool.Close()
+	}
+	s.base.Close()
+}
+
+// forget drops the rows in memory. Columns that have been large are not kept.
+func (s *Sort) forget() {
+	s.all, s.bytes = vec.NewChunk(s.cfg.In, 0), 0
+}
+
+// sorted calls fn with the rows in memory, in order.
+func (s *Sort) sorted(fn func(*vec.Chunk) error) error {
 	rows := vec.SortedRows(s.all, s.cfg.OrderBy)
-	s.piece.Reset()
 	for len(rows) > 0 {
 		if err := s.cancelled(); err != nil {
 			return err
@@ -70,14 +114,42 @@ func (s *Sort) Barrier(bar exec.Barrier) error {
 		n := min(len(rows), s.max)
 		s.piece.Reset()
 		s.piece.AppendSel(s.all, rows[:n])
-		if err := s.out.Chunk(s.piece); err != nil {
+		if err := fn(s.piece); err != nil {
 			return err
 		}
 		rows = rows[n:]
 	}
-	s.all.Reset()
-	s.bytes, s.retracts = 0, false
-	return s.out.Barrier(bar)
+	return nil
+}
+
+// net nets the rows. Those that were spilled before anything was taken back come into memory again.
+func (s *Sort) net() error {
+	if s.spool != nil {
+		all := vec.NewChunk(s.cfg.In, 0)
+		for _, r := range s.runs {
+			err := s.spool.Each(r, func(c *vec.Chunk) error {
+				all.AppendRange(c, 0, c.Len())
+				s.bytes += int64(c.Bytes())
+				return s.mem.Set(s.held(), 0)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		// Rows that are equal in the order are in the order of arrival among themselves, and that is all that shows.
+		all.AppendRange(s.all, 0, s.all.Len())
+		s.all = all
+		if err := s.spool.Close(); err != nil {
+			return err
+		}
+		s.spool, s.runs = nil, nil
+	}
+	net, err := netRows(s.all)
+	if err != nil {
+		return err
+	}
+	s.all = net
+	return nil
 }
 
 // netRows adds up the diffs of equal rows and drops those that cancel out; the others stay in the

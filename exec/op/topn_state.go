@@ -178,11 +178,16 @@ func (t *TopN) restart() {
 	if budget <= 0 || t.st == nil || int64(t.held()) <= 2*budget+minHeld {
 		return
 	}
+	t.forget()
+	t.cold = true
+}
+
+// forget drops everything that is in memory.
+func (t *TopN) forget() {
 	t.rows, t.groups = newRowStore(t.cfg.In), newRowStore(t.groups.types())
 	t.idx = newKeyIndex(t.groups, len(t.cfg.GroupBy))
 	t.flags, t.groupOf, t.recs = paged[uint8]{}, paged[uint32]{}, paged[topGroup]{}
 	t.hand = 0
-	t.cold = true
 }
 
 // evict forgets groups that are in the state table until the memory is below the budget.

@@ -179,12 +179,17 @@ func (w *Window) restart() {
 			w.recs.at(e).tree.drop(w)
 		}
 	}
+	w.forgetAll()
+	w.cold = true
+	clear(w.fails)
+}
+
+// forgetAll drops everything that is in memory.
+func (w *Window) forgetAll() {
 	w.rows, w.parts = newRowStore(w.schema), newRowStore(w.parts.types())
 	w.idx = newKeyIndex(w.parts, len(w.cfg.PartitionBy))
 	w.flags, w.partOf, w.recs = paged[uint8]{}, paged[uint32]{}, paged[winPart]{}
 	w.hand = 0
-	w.cold = true
-	clear(w.fails)
 }
 
 // evict forgets partitions that are in the state table until the memory is below the budget.

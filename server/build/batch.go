@@ -80,6 +80,10 @@ func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 	}
 	out := &batch.Node{Op: o}
 	_, out.BuildLast = n.(*plan.HashJoin)
+	// In the step of a loop whose rounds go through one tree, what is caused by a row has to come out before the next round.
+	if b.once != nil || len(b.working) == 0 || !b.works(n) {
+		out.Spill = b.spill(n, o)
+	}
 	for _, in := range n.Inputs() {
 		c, err := b.node(in)
 		if err != nil {
@@ -88,6 +92,31 @@ func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 		out.In = append(out.In, c)
 	}
 	return out, nil
+}
+
+// spill tells how the work of an operator can be divided; nil: it cannot, or the operator does that itself.
+func (b *batchBuilder) spill(n plan.Node, o exec.Operator) *batch.Spill {
+	var keys [][]int
+	switch n := n.(type) {
+	case *plan.HashAgg:
+		if a, ok := o.(*op.HashAgg); !ok || !a.Fixed() {
+			keys = [][]int{n.Keys}
+		}
+	case *plan.HashJoin:
+		keys = [][]int{n.LeftKeys, n.RightKeys}
+	case *plan.TopN:
+		keys = [][]int{n.GroupBy}
+	case *plan.Window:
+		keys = [][]int{n.PartitionBy}
+	}
+	if len(keys) == 0 || len(keys[0]) == 0 {
+		return nil
+	}
+	s := &batch.Spill{Keys: keys, New: func() (exec.Operator, error) { return operator(n, b.env, true) }}
+	for _, in := range n.Inputs() {
+		s.In = append(s.In, in.Properties().Types())
+	}
+	return s
 }
 
 func (b *batchBuilder) recursive(n *plan.Recursive) (*batch.Node, error) {

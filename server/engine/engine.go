@@ -75,6 +75,8 @@ type Engine struct {
 	wg     sync.WaitGroup
 	// queries is the memory of all ad hoc queries; nil: no bound.
 	queries *exec.Memory
+	// tempFiles numbers the temporary files of queries.
+	tempFiles atomic.Int64
 	// ddl lets one statement change the catalog at a time (capacity 1).
 	ddl chan struct{}
 

@@ -443,6 +443,14 @@ func (i *Incarnation) QueryMemory() *exec.Memory {
 	})
 }
 
+// QuerySpill is from how many bytes on an operator of a query uses temporary files. Several of them may have that much at a time.
+func (i *Incarnation) QuerySpill() int64 { return shareMemory(i.e.cfg.MemoryLimit).query / 3 }
+
+// TempFile makes a temporary file for a query.
+func (i *Incarnation) TempFile() (exec.TempFile, error) {
+	return i.Store.TempFile(fmt.Sprintf("query-%d", i.e.tempFiles.Add(1)))
+}
+
 // TxLimit is how many bytes a transaction may change; 0: only what a log record can have.
 func (i *Incarnation) TxLimit() int64 { return shareMemory(i.e.cfg.MemoryLimit).transaction }
 

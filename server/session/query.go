@@ -185,10 +185,14 @@ var _ build.BatchLeaves = (*reader)(nil)
 
 func (r *reader) context(ctx context.Context) *exec.Context {
 	r.env.Ctx = ctx
-	return &exec.Context{
+	c := &exec.Context{
 		Ctx: ctx, Logger: r.s.b.Logger,
 		ChunkSize: r.t.inc.ChunkSize(), Env: r.env, Memory: r.t.inc.QueryMemory(),
 	}
+	if c.Memory != nil {
+		c.Temp, c.SpillOver = r.t.inc.TempFile, r.t.inc.QuerySpill()
+	}
+	return c
 }
 
 // Scan reads an arrangement or a system relation.
