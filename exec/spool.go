@@ -63,12 +63,19 @@ func (s *Spool) Stream(ts []types.Type) int {
 
 // Write appends the rows of c to a stream.
 func (s *Spool) Write(stream int, c *vec.Chunk) error {
-	st, err := s.room(stream, c)
-	if err != nil {
-		return err
+	step := s.step(c, nil)
+	for lo := 0; lo < c.Len(); lo += step {
+		st, err := s.room(stream, c)
+		if err != nil {
+			return err
+		}
+		hi := min(lo+step, c.Len())
+		st.wait.AppendRange(c, lo, hi)
+		if err := s.wrote(st, hi-lo); err != nil {
+			return err
+		}
 	}
-	st.wait.AppendRange(c, 0, c.Len())
-	return s.wrote(st, c.Len())
+	return nil
 }
 
 // WriteRows appends some rows of c to a stream.
@@ -76,12 +83,45 @@ func (s *Spool) WriteRows(stream int, c *vec.Chunk, rows []int32) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	st, err := s.room(stream, c)
-	if err != nil {
-		return err
+	step := s.step(c, rows)
+	for len(rows) > 0 {
+		st, err := s.room(stream, c)
+		if err != nil {
+			return err
+		}
+		n := min(step, len(rows))
+		st.wait.AppendSel(c, rows[:n])
+		if err := s.wrote(st, n); err != nil {
+			return err
+		}
+		rows = rows[n:]
 	}
-	st.wait.AppendSel(c, rows)
-	return s.wrote(st, len(rows))
+	return nil
+}
+
+// step is how many rows of c may come together: blocks of wide rows are not to be larger than others. rows are the ones in question,
+// nil all.
+func (s *Spool) step(c *vec.Chunk, rows []int32) int {
+	n, size := c.Len(), 1
+	if rows != nil {
+		n = len(rows)
+	}
+	for _, v := range c.Cols {
+		size += 16 * n
+		if v.Type.Phys() != types.PhysStr || v.Len() == 0 {
+			continue
+		}
+		if rows == nil {
+			for _, x := range v.Str {
+				size += len(x)
+			}
+			continue
+		}
+		for _, r := range rows {
+			size += len(v.Str[r])
+		}
+	}
+	return max(1, s.block*n/size)
 }
 
 // room makes ready for rows of c.
@@ -160,6 +200,9 @@ func spoolError(err error) error {
 	}
 	return sqlerr.Newf(code, "temporary file: %v", err).WithHint("A query that does not fit into its part of --memory-limit needs room in the data directory.")
 }
+
+// Block is about how many bytes of a stream are written, and read, at once.
+func (s *Spool) Block() int64 { return int64(s.block) }
 
 // Rows counts the rows of a stream.
 func (s *Spool) Rows(stream int) int64 { return s.streams[stream].rows }

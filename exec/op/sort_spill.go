@@ -40,7 +40,7 @@ func (s *Sort) merged() error {
 		return err
 	}
 	// A block is in memory as it was read and as columns, and strings of it may be held for a while.
-	fan := int(max(s.ctx.SpillOver/(4*exec.SpoolBlock), 4))
+	fan := int(max(s.ctx.SpillOver/(4*s.spool.Block()), 4))
 	for len(s.runs) > fan {
 		var longer []int
 		for lo := 0; lo < len(s.runs); lo += fan {
