@@ -34,13 +34,16 @@ const (
 //	Out:     the same columns. After each barrier of epoch e a portion of the version at e, in key
 //	         order, goes out as inserts; live changes pass if their key is at or before the
 //	         position, and are dropped otherwise, since a later portion will contain them.
-//	State:   none: a job that is not complete is not part of a recovered catalog.
+//	State:   none: a job that is not complete is not part of a recovered catalog. If it is, Durable: the position of
+//	         each actor, state table "position".
 //	Memory:  one chunk.
-//	Barrier: forwarded; then the next portion is read, and another barrier is asked for.
+//	Barrier: the position is handed over with it; then the next portion is read, and another barrier is asked for.
 //	Errors:  those of storage.
 type TableBackfill struct {
 	tablePortions
-	pos []byte // the last key read; nil before the first
+	pos   []byte // the last key read; nil before the first
+	rows  int64  // read so far, also before a restart
+	place place
 }
 
 // TableBackfillConfig configures a TableBackfill.
@@ -60,6 +63,8 @@ type TableBackfillConfig struct {
 	Progress        Progress
 	// Complete: nothing is to be read; changes pass from the start (a recovered job).
 	Complete bool
+	// Durable: the position is part of the state, and a restart goes on there.
+	Durable bool
 	// RequestBarrier asks for a barrier soon.
 	RequestBarrier func()
 	// Portion is how many rows are read between the first two barriers, and MaxPortion between any
@@ -135,6 +140,25 @@ func NewTableBackfill(cfg TableBackfillConfig) *TableBackfill {
 	return b
 }
 
+// Open takes up the position of a job that is resumed.
+func (b *TableBackfill) Open(ctx *exec.Context, out exec.Output) error {
+	if err := b.tablePortions.Open(ctx, out); err != nil || !b.Durable {
+		return err
+	}
+	b.place.open(ctx)
+	at, ok, err := b.place.load(b.Index)
+	if err != nil || !ok {
+		return err
+	}
+	b.rows, b.pos = at.Rows, at.Offset
+	b.Progress.Read(b.rows)
+	if b.place.done {
+		b.done = true
+		b.Progress.Done(0)
+	}
+	return nil
+}
+
 // Chunk passes the live changes at or before the position.
 func (b *TableBackfill) Chunk(_ int, c *vec.Chunk) error {
 	if b.done {
@@ -148,6 +172,9 @@ func (b *TableBackfill) Chunk(_ int, c *vec.Chunk) error {
 
 // Barrier forwards the barrier and pins the version of its epoch for AfterBarrier.
 func (b *TableBackfill) Barrier(br exec.Barrier) error {
+	if b.Durable && b.pos != nil {
+		b.place.save(SplitPosition{Split: b.Index, Rows: b.rows, Offset: b.pos}, b.done)
+	}
 	if err := b.out.Barrier(br); err != nil {
 		return err
 	}
@@ -199,6 +226,7 @@ func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
 	if b.pos == nil {
 		b.pos = []byte{}
 	}
+	b.rows += int64(rows)
 	return b.end(br.Epoch, rows, done)
 }
 
@@ -208,9 +236,9 @@ func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
 //
 //	In:      the source's rows from the job's first barrier on; append-only.
 //	Out:     the same columns.
-//	State:   none, as TableBackfill.
+//	State:   none, as TableBackfill; if Durable, the position in each split.
 //	Memory:  one chunk.
-//	Barrier: forwarded; then the splits are read on.
+//	Barrier: forwarded, with the positions; then the splits are read on.
 //	Errors:  those of the source.
 type SourceBackfill struct {
 	SourceBackfillConfig
@@ -225,7 +253,8 @@ type SourceBackfill struct {
 	rest int64
 	full *vec.Chunk
 	// from is where each split begins, once known.
-	from []SplitPosition
+	from  []SplitPosition
+	place place
 }
 
 // SourceBackfillConfig configures a SourceBackfill.
@@ -239,9 +268,11 @@ type SourceBackfillConfig struct {
 	Position func(split int, epoch storage.Epoch) int64
 	// From gives where the first reader of a split begins: for a job that begins again at a checkpoint, where
 	// the source was then. Nil: at the start.
-	From           func(split int) (SplitPosition, error)
-	Progress       Progress
-	Complete       bool
+	From     func(split int) (SplitPosition, error)
+	Progress Progress
+	Complete bool
+	// Durable: the positions are part of the state, and a restart goes on there.
+	Durable        bool
 	RequestBarrier func()
 	// Portion is how many rows of a split are read between the first two barriers; 0 means the usual
 	// number.
@@ -275,7 +306,40 @@ func (b *SourceBackfill) Schema() []types.Type {
 func (b *SourceBackfill) Open(ctx *exec.Context, out exec.Output) error {
 	b.ctx, b.out = ctx, out
 	b.goal = make([]int64, len(b.Splits))
+	if !b.Durable {
+		return nil
+	}
+	b.place.open(ctx)
+	from := make([]SplitPosition, len(b.Splits))
+	for i, s := range b.Splits {
+		at, ok, err := b.place.load(s)
+		if err != nil || !ok {
+			return err
+		}
+		from[i] = at
+	}
+	b.from = from
+	for _, at := range from {
+		b.Progress.Read(at.Rows)
+	}
+	if b.place.done || len(b.Splits) == 0 {
+		b.done = true
+		b.Progress.Done(0)
+	}
 	return nil
+}
+
+// savePositions puts how far the splits have been read into the state.
+func (b *SourceBackfill) savePositions() {
+	for i := range b.from {
+		at := b.from[i]
+		at.Split = b.Splits[i]
+		if i < len(b.readers) && b.readers[i] != nil {
+			at.Rows, at.Offset = b.readers[i].Rows(), b.readers[i].Offset()
+			b.from[i] = at
+		}
+		b.place.save(at, b.done)
+	}
 }
 
 // Chunk passes rows once the backfill is done.
@@ -296,6 +360,9 @@ func (b *SourceBackfill) Watermark(_ int, w exec.Watermark) error {
 
 // Barrier forwards the barrier and notes how far the source was.
 func (b *SourceBackfill) Barrier(br exec.Barrier) error {
+	if b.Durable {
+		b.savePositions()
+	}
 	if err := b.out.Barrier(br); err != nil {
 		return err
 	}

@@ -25,9 +25,13 @@ func TestRandomGraphs(t *testing.T) {
 	if *roundsFlag > 0 {
 		rounds = *roundsFlag
 	}
+	resumed := int64(0)
 	for i := range rounds {
 		seed := *seedFlag + int64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomGraph(t, seed, 60, nil, nil) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { resumed += randomGraph(t, seed, 60, nil, nil).resumed.Load() })
+	}
+	if rounds >= 30 && resumed == 0 {
+		t.Error("no view went on after a restart where it was")
 	}
 }
 
@@ -83,8 +87,8 @@ func randomGraph(t *testing.T, seed int64, steps int, f *faults, kill *atomic.In
 		case n == 18 && rng.Intn(2) == 0:
 			stopReader()
 			w.stop()
-			pending = nil
 			w.start()
+			pending = slices.Clone(w.pending)
 			stopReader = w.reader()
 			w.check()
 		default:

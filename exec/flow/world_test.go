@@ -52,6 +52,8 @@ type world struct {
 	repaired chan struct{}
 	// pending are the views that were created, also those that are complete.
 	pending []*view
+	// resumed counts the rows that resumed leaves had read, and have read since.
+	resumed atomic.Int64
 	// restarts counts the jobs that were started again.
 	restarts atomic.Int64
 
@@ -122,6 +124,8 @@ type view struct {
 	gone   chan struct{}
 	// region is what the job is started again with: leaves in it send everything, the others catch up.
 	region map[JobID]bool
+	// Durable: what it has before it is complete is kept; resumed: that is what it begins with.
+	Durable, resumed bool
 }
 
 // progress closes done when all leaves have caught up.
@@ -130,9 +134,16 @@ type progress struct {
 	left  int
 	epoch storage.Epoch
 	done  chan struct{}
+	// read counts rows, if it is not nil.
+	read *atomic.Int64
 }
 
-func (p *progress) Read(int64) {}
+func (p *progress) Read(n int64) {
+	if p.read != nil {
+		p.read.Add(n)
+	}
+}
+
 func (p *progress) Done(e storage.Epoch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,6 +223,11 @@ func (w *world) start() {
 		}
 		jobs = append(jobs, v.job())
 	}
+	w.resume(live)
+	for _, v := range w.pending {
+		jobs = append(jobs, v.job())
+		v.prog.left = jobs[len(jobs)-1].Fragments[0].Parallel
+	}
 	w.must(w.store.Retain(func(id storage.TableID) bool { return live[id] }))
 	_, err = w.rt.Deploy(context.Background(), Save{}, jobs...)
 	w.must(err)
@@ -227,6 +243,35 @@ func (w *world) start() {
 	if w.repaired != nil {
 		go w.repair(w.rt)
 	}
+}
+
+// resume finds the views that were being filled, and go on.
+func (w *world) resume(live map[storage.TableID]bool) {
+	w.must(w.store.ScanMeta([]byte("filling/"), func(_, val []byte) error {
+		v := &view{w: w, gone: make(chan struct{}), resumed: true, prog: &progress{done: make(chan struct{}), read: &w.resumed}}
+		if err := json.Unmarshal(val, v); err != nil {
+			return err
+		}
+		for _, id := range v.tables() {
+			live[id] = true
+			w.nextID = max(w.nextID, uint32(id)+1)
+		}
+		w.pend(v)
+		return nil
+	}))
+}
+
+// filling is what lets a restart go on with a view.
+func (v *view) filling(delete bool) storage.MetaOp {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	op := storage.MetaOp{Key: fmt.Appendf(nil, "filling/%d", v.ID), Delete: delete}
+	if !delete {
+		var err error
+		op.Value, err = json.Marshal(v)
+		v.w.must(err)
+	}
+	return op
 }
 
 func (w *world) stop() {
@@ -359,6 +404,8 @@ func (w *world) create(kind string, over JobID) *view {
 	w.t.Helper()
 	v := &view{
 		ID: JobID(w.nextID), Kind: kind, Over: over, Parallel: w.cfg.parallel, States: map[string]uint32{}, w: w, gone: make(chan struct{}),
+		// One that fails is withdrawn later than the server does it.
+		Durable: w.cfg.fault == nil && w.nextID%3 > 0,
 	}
 	w.nextID++
 	w.pend(v)
@@ -374,6 +421,10 @@ func (w *world) create(kind string, over JobID) *view {
 	v.prog.mu.Lock()
 	v.prog.epoch = max(v.prog.epoch, e)
 	v.prog.mu.Unlock()
+	if v.Durable {
+		w.await(e)
+		w.must(w.rt.SaveLater(context.Background(), Save{Meta: []storage.MetaOp{v.filling(false)}}))
+	}
 	return v
 }
 
@@ -396,7 +447,7 @@ func (w *world) created(v *view) bool {
 	w.mu.RLock()
 	cat := catalogOf(append(slices.Clone(w.views), v))
 	w.mu.RUnlock()
-	err := w.rt.Save(context.Background(), Save{Meta: []storage.MetaOp{cat}, Needs: []JobID{v.ID}})
+	err := w.rt.Save(context.Background(), Save{Meta: []storage.MetaOp{cat, v.filling(true)}, Needs: []JobID{v.ID}})
 	if w.cfg.fault != nil && errors.Is(err, ErrRestarting) {
 		v.fail()
 		return false
@@ -449,6 +500,7 @@ func (w *world) drop(v *view, pending []*view) (gone []*view) {
 	for _, g := range gone {
 		ids = append(ids, g.ID)
 		save.Drop = append(save.Drop, g.tables()...)
+		save.Meta = append(save.Meta, g.filling(true))
 	}
 	w.mu.Lock()
 	w.views = slices.DeleteFunc(w.views, func(o *view) bool { return slices.Contains(gone, o) })
@@ -456,7 +508,7 @@ func (w *world) drop(v *view, pending []*view) (gone []*view) {
 		// Only now: a restart does not wait for it any more, and says that it is back.
 		close(g.gone)
 	}
-	save.Meta = []storage.MetaOp{w.catalog()}
+	save.Meta = append(save.Meta, w.catalog())
 	e, err := w.rt.Remove(context.Background(), save, ids...)
 	w.mu.Unlock()
 	w.must(err)
@@ -479,7 +531,7 @@ func (v *view) stateID(name string) storage.TableID {
 	defer v.mu.Unlock()
 	id, ok := v.States[name]
 	if !ok {
-		if v.prog == nil || v.region != nil {
+		if v.prog == nil || v.region != nil || v.resumed {
 			panic("no state " + name)
 		}
 		// Ids are never used again: those of a view come from its own range.
@@ -609,7 +661,7 @@ func (v *view) tableLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 				dst.PushDiff(1)
 				return nil
 			},
-			HashCols: []int{at}, Index: i, Parallel: v.Parallel, Progress: prog,
+			HashCols: []int{at}, Index: i, Parallel: v.Parallel, Progress: prog, Durable: v.Durable,
 			RequestBarrier: v.w.rt.RequestBarrier, Portion: v.w.cfg.portion, MaxPortion: 4 * v.w.cfg.portion,
 		}
 		if v.Over%2 == 0 {
@@ -663,7 +715,7 @@ func (v *view) sourceLeaf(cols []int) (Input, func(i int) (*Node, error)) {
 	}
 	return in, func(i int) (*Node, error) {
 		cfg := SourceBackfillConfig{
-			Source: src, Splits: splitsOf(src.Splits(), i, n), Cols: cols, Progress: prog,
+			Source: src, Splits: splitsOf(src.Splits(), i, n), Cols: cols, Progress: prog, Durable: v.Durable,
 			Position: func(split int, e storage.Epoch) int64 {
 				ps, ok := v.w.rt.SourcePositions(v.Over, e)
 				if !ok {

@@ -15,16 +15,19 @@ import (
 )
 
 // A view that is created in the background is durable as a pending relation of the catalog from the moment that the statement
-// returns. It takes its place among the relations in the checkpoint that makes it complete. What it has until then is not kept over
-// a restart, which begins to fill it again.
+// returns. It takes its place among the relations in the checkpoint that makes it complete. What it has until then is kept over a
+// restart, see filling.go.
 
 // Fill is how far a relation is that is being filled.
 type Fill struct {
 	Rel *catalog.Relation
-	// Read is the number of rows that were read, and Total how many there are about; 0 if that is not known.
-	Read, Total int64
-	Since       time.Time
-	Background  bool
+	// Read is the number of rows that were read, and Total how many there are about; 0 if that is not known. Before is how many of
+	// them were read before Since, which is after a restart.
+	Read, Total, Before int64
+	Since               time.Time
+	Background          bool
+	// Resumable: a restart goes on with what has been read.
+	Resumable bool
 	// Err is why it was given up; only of one that was created in the background.
 	Err error
 }
@@ -39,11 +42,11 @@ func (f Fill) Fraction() (float64, bool) {
 
 // Left is the time until it is complete, if it goes on as before; false if that cannot be told.
 func (f Fill) Left(now time.Time) (time.Duration, bool) {
-	part, ok := f.Fraction()
-	if !ok || part <= 0 {
+	if _, ok := f.Fraction(); !ok || f.Read <= f.Before {
 		return 0, false
 	}
-	return time.Duration(float64(now.Sub(f.Since)) * (1 - part) / part), true
+	left := max(f.Total-f.Read, 0)
+	return time.Duration(float64(now.Sub(f.Since)) * float64(left) / float64(f.Read-f.Before)), true
 }
 
 // background is a view that is created in the background.
@@ -113,6 +116,11 @@ func (i *Incarnation) setPending(ctx context.Context, id catalog.ID, rel *catalo
 
 // fillUntilDone tries again as long as what is in the way are failures of others.
 func (i *Incarnation) fillUntilDone(ctx context.Context, rel *catalog.Relation) error {
+	if f := i.goOn[rel.ID]; f != nil {
+		if err := i.completeQuery(ctx, f, addOptions{background: true}, nil); err == nil || ctx.Err() != nil || !errors.Is(err, ErrRestarted) {
+			return err
+		}
+	}
 	for {
 		stream, err := i.PlanStream(i.Catalog(), rel)
 		if err == nil {
@@ -171,7 +179,8 @@ func (i *Incarnation) Fills() []Fill {
 		}
 		f := Fill{Rel: c.rel, Since: c.since, Background: by[id].Background}
 		if c.prog != nil {
-			f.Read, f.Total = c.prog.counts()
+			f.Read, f.Total, f.Before = c.prog.counts()
+			f.Resumable = c.prog.kept.Load()
 		}
 		by[id] = f
 	}
@@ -182,10 +191,10 @@ func (i *Incarnation) Fills() []Fill {
 	return out
 }
 
-func (p *progress) counts() (read, total int64) {
+func (p *progress) counts() (read, total, before int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.rows, p.total
+	return p.rows, p.total, p.before
 }
 
 // estimate guesses how many rows a job has to read to be filled.
@@ -239,7 +248,7 @@ func (i *Incarnation) awaitFilledWatched(ctx context.Context, c *creation, prog 
 		select {
 		case <-t.C:
 			f := Fill{Rel: c.rel, Since: c.since}
-			f.Read, f.Total = prog.counts()
+			f.Read, f.Total, f.Before = prog.counts()
 			watch(f)
 			wait = min(2*wait, watchMax)
 			t.Reset(wait)

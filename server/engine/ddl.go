@@ -293,68 +293,98 @@ func (i *Incarnation) addQuery(ctx context.Context, rel *catalog.Relation, strea
 		jobs = append(jobs, j)
 		made = append(made, r.ID)
 	}
-	prog := newProgress()
+	f := &fill{rel: rel, ids: ids, sources: sourceIDs, made: made, prog: newProgress()}
 	reads := map[catalog.ID]int{}
-	job, err := i.buildStream(rel, stream, ids, leaves{prog: prog, reads: reads})
+	job, err := i.buildStream(rel, stream, ids, leaves{prog: f.prog, reads: reads, durable: o.background, shares: &f.shares})
 	if err != nil {
 		return err
 	}
-	prog.total = i.estimate(ctx, stream, reads)
-	prog.all()
+	f.prog.total = i.estimate(ctx, stream, reads)
+	f.prog.all()
 	jobs = append(jobs, job)
-	c, end := i.create(made...)
-	i.show(c, rel, prog)
-	e, err := i.RT.Deploy(i.Ctx, i.staleBy(sourceIDs), jobs...)
+	f.c, f.end = i.create(made...)
+	i.show(f.c, rel, f.prog)
+	f.epoch, err = i.RT.Deploy(i.Ctx, i.staleBy(sourceIDs), jobs...)
 	if err != nil {
-		end()
-		return i.explainJob(rel, c, err)
-	}
-	putSources := func(c *catalog.Catalog) {
-		for id, sids := range sourceIDs {
-			s := *c.Relations[id]
-			s.StateTables = sids.all()
-			c.Put(&s)
-		}
+		f.end()
+		return i.explainJob(rel, f.c, err)
 	}
 	if o.background {
 		// Others may read these sources from now on, whatever becomes of this view.
 		if len(sourceIDs) > 0 {
-			if err = i.RT.Wait(i.Ctx, e); err == nil {
-				err = i.commit(i.Ctx, flow.Save{}, c, sourceJobs(sourceIDs), putSources)
+			if err = i.RT.Wait(i.Ctx, f.epoch); err == nil {
+				err = i.commit(i.Ctx, flow.Save{}, f.c, sourceJobs(sourceIDs), f.putSources)
 			}
 			if err == nil {
-				sourceIDs = nil
+				f.sources = nil
 			}
 		}
 		unlock()
+		if err == nil {
+			err = i.keepFilling(ctx, f)
+		}
 	}
+	return i.completeQuery(ctx, f, o, err)
+}
+
+// fill is a job that is deployed, and fills a new relation.
+type fill struct {
+	rel *catalog.Relation
+	ids *stateIDs
+	// sources are those that run for it, and are not in the catalog with their state; made all relations whose jobs are new.
+	sources map[catalog.ID]*stateIDs
+	made    []catalog.ID
+	prog    *progress
+	// c and end are what create gave, and epoch what Deploy did.
+	c     *creation
+	end   func()
+	epoch storage.Epoch
+	// shares: it reads the rows of a relation by key.
+	shares bool
+	// estimate guesses how many rows it has to read, once that can be asked.
+	estimate func() int64
+}
+
+// putSources enters the sources that run.
+func (f *fill) putSources(c *catalog.Catalog) {
+	for id, sids := range f.sources {
+		s := *c.Relations[id]
+		s.StateTables = sids.all()
+		c.Put(&s)
+	}
+}
+
+// completeQuery awaits that a job is filled, and enters its relation in the catalog; unless there is an error already, with which it is
+// withdrawn.
+func (i *Incarnation) completeQuery(ctx context.Context, f *fill, o addOptions, err error) error {
+	rel := f.rel
 	if err == nil {
-		err = i.awaitFilledWatched(ctx, c, prog, e, o.watch)
+		err = i.awaitFilledWatched(ctx, f.c, f.prog, f.epoch, o.watch)
 	}
 	if err == nil && o.background {
-		var u func()
 		// A region that restarts may wait for this very creation.
-		if u, err = i.LockDDL(ctx, true); err == nil {
-			unlock = sync.OnceFunc(u)
+		var unlock func()
+		if unlock, err = i.LockDDL(ctx, true); err == nil {
+			defer unlock()
 		}
 	}
 	return i.finish(ctx, func() error {
-		defer end()
+		defer f.end()
 		if err == nil {
 			r := *rel
-			r.StateTables = ids.all()
-			needs := make([]flow.JobID, len(made))
-			for k, id := range made {
+			r.StateTables = f.ids.all()
+			needs := make([]flow.JobID, len(f.made))
+			for k, id := range f.made {
 				needs[k] = flow.JobID(id)
 			}
-			err = i.commitThen(ctx, flow.Save{}, c, needs, func(c *catalog.Catalog) {
+			err = i.commitThen(ctx, flow.Save{Meta: i.notFilling(rel.ID)}, f.c, needs, func(c *catalog.Catalog) {
 				c.Put(&r)
 				c.SetPending(r.ID, nil)
-				putSources(c)
+				f.putSources(c)
 			}, func() { i.RT.Since(i.Store.Completed(), flow.JobID(r.ID)) })
 		}
 		if err != nil {
-			return errors.Join(i.explainJob(rel, c, err), i.withdraw(rel, ids, sourceIDs))
+			return errors.Join(i.explainJob(rel, f.c, err), i.withdraw(rel, f.ids, f.sources))
 		}
 		return nil
 	}, func() error { return i.remove(i.Ctx, rel.ID) })
@@ -441,7 +471,7 @@ func (i *Incarnation) withdraw(rel *catalog.Relation, ids *stateIDs, sources map
 			drop = append(drop, storage.TableID(id))
 		}
 	}
-	e, err := i.RT.Remove(i.Ctx, flow.Save{Drop: drop}, jobs...)
+	e, err := i.RT.Remove(i.Ctx, flow.Save{Drop: drop, Meta: i.notFilling(rel.ID)}, jobs...)
 	if err == nil {
 		err = i.RT.Wait(i.Ctx, e)
 	}

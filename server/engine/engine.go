@@ -49,6 +49,8 @@ type Config struct {
 	Fault func(job flow.JobID, actor flow.ActorID, operator string)
 	// Watch is for tests: see flow.Config.
 	Watch func(job string, actor flow.ActorID, operator string) flow.Watcher
+	// Portion is for tests: how many rows a leaf that fills a job reads between two barriers; 0: as many as are worked off in time.
+	Portion int
 	// LoopMemory and EarlyMemory are flow.Config's.
 	LoopMemory  int
 	EarlyMemory int64

@@ -148,6 +148,7 @@ func (i *Incarnation) restart(r *restart) {
 		maps.Copy(r.goals, old.goals)
 	}
 	r.absorbed = nil
+	i.lostFilling(r.jobs)
 	i.failCreations(r)
 	settled := make(chan error, 1)
 	i.wg.Go(func() { settled <- i.settle(r) })

@@ -66,6 +66,10 @@ type Incarnation struct {
 	failed flow.Failure
 	// stale has the views and sinks that were given up while their inputs went on, and why.
 	stale map[catalog.ID]string
+	// filling has the state tables of views that are being created in the background, by name, if a restart may go on with them, and
+	// goOn the jobs with which this incarnation does.
+	filling map[catalog.ID]map[string]uint32
+	goOn    map[catalog.ID]*fill
 	// creating are the jobs that are being filled, whose failure is that of the statement.
 	creating map[catalog.ID]*creation
 	// started is when this incarnation began; began when a job did that was created since.
@@ -156,6 +160,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	i := &Incarnation{
 		e: e, Store: store, gone: make(chan struct{}), failure: make(chan flow.Failure, 1), nextID: cat.NextID,
 		locks: table.NewLocks(), dropping: map[catalog.ID]bool{}, replacing: map[catalog.ID]bool{}, committers: map[catalog.ID]*committer{}, replayed: make(chan struct{}), subs: map[*Subscription]bool{}, background: map[catalog.ID]*background{},
+		filling: map[catalog.ID]map[string]uint32{}, goOn: map[catalog.ID]*fill{},
 		stale: map[catalog.ID]string{}, creating: map[catalog.ID]*creation{}, started: time.Now(), began: map[catalog.ID]time.Time{}, moved: make(chan struct{}),
 		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]map[int]error{},
 	}
@@ -166,7 +171,16 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	if err := i.loadStale(); err != nil {
 		return nil, err
 	}
+	if err := i.loadFilling(); err != nil {
+		return nil, err
+	}
 	live := map[storage.TableID]bool{storage.TableID(table.SequencesID): true}
+	for id, state := range i.filling {
+		live[storage.TableID(id)] = true
+		for _, t := range state {
+			live[storage.TableID(t)] = true
+		}
+	}
 	for _, r := range cat.Relations {
 		for _, id := range table.Tables(r) {
 			live[id] = true
@@ -206,6 +220,12 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 			r := cat.RelationByID(catalog.ID(f.Job))
 			e.count(f, r)
 			err = f.Err
+			if p := cat.Pending[catalog.ID(f.Job)]; p != nil {
+				if ferr := i.forgetFilling(p, f.Err); ferr != nil {
+					return nil, errors.Join(err, ferr)
+				}
+				err = errors.Join(errJobFailed, err)
+			}
 			if canStall(r) {
 				err = errors.Join(errJobFailed, err)
 				if e.attempts(r) >= maxStarts && e.Stalled(cat, r.ID) == nil {
@@ -250,7 +270,17 @@ func (i *Incarnation) deployAll() error {
 	}
 	save := i.markStale(cat, running)
 	ctx := i.Ctx
-	if _, err := i.RT.Deploy(ctx, save, jobs...); err != nil {
+	again, drop, err := i.goOnFilling(running)
+	if err != nil {
+		return err
+	}
+	for id, f := range i.goOn {
+		f.c, f.end = i.create(id)
+		i.show(f.c, f.rel, f.prog)
+	}
+	save.Drop = append(save.Drop, drop...)
+	e, err := i.RT.Deploy(ctx, save, append(jobs, again...)...)
+	if err != nil {
 		return err
 	}
 	i.seqs = table.NewSequences(seqTable, i.Store.Log(), i.RT)
@@ -267,6 +297,13 @@ func (i *Incarnation) deployAll() error {
 		if err := t.OpenSequences(i.seqs); err != nil {
 			return err
 		}
+	}
+	for _, f := range i.goOn {
+		f.epoch = e
+		total := f.estimate()
+		f.prog.mu.Lock()
+		f.prog.total, f.prog.before = total, f.prog.rows
+		f.prog.mu.Unlock()
 	}
 	close(i.replayed)
 	return nil

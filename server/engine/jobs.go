@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirdb/weir/connector"
@@ -222,10 +223,12 @@ type progress struct {
 	mu   sync.Mutex
 	left int
 	rows int64
-	// total is how many rows there are about, 0 if that is not known.
-	total int64
-	epoch storage.Epoch
-	done  chan struct{} // closed when all leaves have caught up
+	// total is how many rows there are about, 0 if that is not known; before is how many had been read before a restart.
+	total, before int64
+	epoch         storage.Epoch
+	// kept: a restart goes on with it.
+	kept atomic.Bool
+	done chan struct{} // closed when all leaves have caught up
 }
 
 // newProgress waits for the leaves that are expected until all says that these are all, and one of them at least.
@@ -328,6 +331,10 @@ type leaves struct {
 	rows map[catalog.ID]uint32
 	// reads counts, if it is not nil, the actors that read each relation to be filled.
 	reads map[catalog.ID]int
+	// durable: how far the leaves are is part of the job's state.
+	durable bool
+	// shares is set, if it is not nil, once a relation is read by key.
+	shares *bool
 }
 
 // pace lets a backfill read on only when what it has read is worked off: by its own job, since others may be behind all the
@@ -364,6 +371,9 @@ func (l *leaves) Table(rel *catalog.Relation, cols []int, parallel int) (flow.In
 // Shared reads a table or materialized view whose rows a join reads by key. A new job gets only the changes, unless the
 // rows are to drive it.
 func (l *leaves) Shared(rel *catalog.Relation, cols, hash []int, drive bool, parallel int) (flow.Input, build.SharedLeaf) {
+	if l.shares != nil {
+		*l.shares = true
+	}
 	in := tableInput(rel, cols, hash, parallel)
 	out := build.SharedLeaf{Start: op.SharedCheckpoint}
 	switch together := l.prog == nil || l.together[rel.ID]; {
@@ -469,7 +479,8 @@ func (f *filler) config(actor int) flow.TableBackfillConfig {
 			dst.PushDiff(1)
 			return nil
 		},
-		HashCols: f.hash, Index: actor, Parallel: f.parallel, Progress: f.l.prog,
+		HashCols: f.hash, Index: actor, Parallel: f.parallel, Progress: f.l.prog, Durable: f.l.durable,
+		Portion: f.l.i.e.cfg.Portion, MaxPortion: f.l.i.e.cfg.Portion,
 		RequestBarrier: f.l.i.RT.RequestBarrier, Pace: f.l.pace(),
 	}
 }
@@ -535,7 +546,7 @@ func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.I
 			}
 		}
 		cfg := flow.SourceBackfillConfig{
-			Source: src, Splits: mine, Cols: cols, Progress: l.prog,
+			Source: src, Splits: mine, Cols: cols, Progress: l.prog, Durable: l.durable, Portion: int64(l.i.e.cfg.Portion),
 			Position: func(split int, epoch storage.Epoch) int64 {
 				ps, ok := l.i.RT.SourcePositions(flow.JobID(rel.ID), epoch)
 				if !ok {

@@ -44,7 +44,7 @@ func fills(inc *engine.Incarnation) []syscat.Fill {
 	var out []syscat.Fill
 	now := time.Now()
 	for _, f := range inc.Fills() {
-		s := syscat.Fill{Rel: f.Rel, State: "filling", Since: f.Since, Read: f.Read, Total: f.Total, Background: f.Background, Percent: -1, Left: -1}
+		s := syscat.Fill{Rel: f.Rel, State: "filling", Since: f.Since, Read: f.Read, Total: f.Total, Background: f.Background, Resumable: f.Resumable, Percent: -1, Left: -1}
 		if part, ok := f.Fraction(); ok {
 			s.Percent = part * 100
 		}

@@ -34,6 +34,8 @@ type Fill struct {
 	Percent     float64
 	Left        time.Duration
 	Background  bool
+	// Resumable: a restart goes on with it.
+	Resumable bool
 }
 
 // sessionRelations show what the session has.
@@ -44,7 +46,7 @@ func sessionRelations() []relation {
 		{schema: pgCatalog, name: "weir_subscriptions", view: true, cols: `
 			id oid, pid int4, statement text, since timestamptz, epoch int8, buffered_bytes int8`, rows: subscriptionRows},
 		{schema: pgCatalog, name: "weir_progress", view: true, cols: `
-			id oid, schema name, name name, kind text, state text, background bool, since timestamptz, rows_read int8, rows_total int8,
+			id oid, schema name, name name, kind text, state text, background bool, resumable bool, since timestamptz, rows_read int8, rows_total int8,
 			percent float8, seconds_left float8, error text`, rows: progressRows},
 	}
 }
@@ -73,7 +75,7 @@ func progressRows(c *content) {
 	if c.env.Fills == nil {
 		return
 	}
-	c.columns("id", "schema", "name", "kind", "state", "background", "since", "rows_read", "rows_total", "percent", "seconds_left", "error")
+	c.columns("id", "schema", "name", "kind", "state", "background", "resumable", "since", "rows_read", "rows_total", "percent", "seconds_left", "error")
 	for _, f := range c.env.Fills() {
 		var total, percent, left any
 		if f.Total > 0 {
@@ -85,6 +87,6 @@ func progressRows(c *content) {
 		if f.Left >= 0 {
 			left = f.Left.Seconds()
 		}
-		c.add(f.Rel.ID, f.Rel.Schema, f.Rel.Name, kindWords(f.Rel.Kind), f.State, f.Background, timestamp(f.Since), f.Read, total, percent, left, orNull(f.Error))
+		c.add(f.Rel.ID, f.Rel.Schema, f.Rel.Name, kindWords(f.Rel.Kind), f.State, f.Background, f.Resumable, timestamp(f.Since), f.Read, total, percent, left, orNull(f.Error))
 	}
 }

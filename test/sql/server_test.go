@@ -32,6 +32,8 @@ type setup struct {
 	loopMemory int
 	// memory is the server's memory limit; 0: none.
 	memory int64
+	// portion is how many rows are read at a time to fill a view; 0: as usual.
+	portion int
 	// at is called before an operator gets something, with its name.
 	at func(operator string)
 	// fault is called before an operator of a job gets something, and may panic; jobs are then never given up.
@@ -76,7 +78,7 @@ func (w *weir) open() {
 		Logger: slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tune: func(c *engine.Config) {
 			c.MemoryLimit = w.setup.memory
-			c.Watch = w.setup.watch
+			c.Watch, c.Portion = w.setup.watch, w.setup.portion
 			c.ChunkSize, c.LoopMemory = w.setup.chunk, w.setup.loopMemory
 			if w.setup.fault != nil {
 				c.Fault = func(flow.JobID, flow.ActorID, string) { w.setup.fault() }
