@@ -591,6 +591,40 @@ func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 	return missing
 }
 
+// AttachTable adds an arrangement to those of a running table: from now on it has its epochs, and writes have changes for it,
+// as the last one. Nobody may write to the table meanwhile. A table that does not run is an error.
+func (r *Runtime) AttachTable(job JobID, arr *storage.Arrangement) error {
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	a := r.tables[job]
+	if a == nil {
+		return fmt.Errorf("flow: table %d is not running", job)
+	}
+	a.frag.Table = append(slices.Clone(a.frag.Table), arr)
+	return nil
+}
+
+// DetachTable takes arrangement number i away from those of a running table. Nobody may write to the table meanwhile.
+func (r *Runtime) DetachTable(job JobID, i int) {
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	if a := r.tables[job]; a != nil && i < len(a.frag.Table) {
+		a.frag.Table = slices.Delete(slices.Clone(a.frag.Table), i, i+1)
+	}
+}
+
+// FillTable puts entries into the arrangement that AttachTable has added last, in the open epoch, which it gives.
+func (r *Runtime) FillTable(job JobID, cs []storage.Change) (storage.Epoch, error) {
+	r.inject.Lock()
+	defer r.inject.Unlock()
+	a := r.tables[job]
+	if a == nil {
+		return 0, fmt.Errorf("flow: table %d is not running", job)
+	}
+	a.frag.Table[len(a.frag.Table)-1].Apply(cs)
+	return r.open, nil
+}
+
 // Written is the newest epoch with an acknowledged write: a read that must see every one of them
 // waits for it.
 func (r *Runtime) Written() storage.Epoch {

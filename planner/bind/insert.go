@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"slices"
-
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/sql/ast"
@@ -226,42 +224,16 @@ func (b *Binder) conflict(rel *catalog.Relation, name string, c *ast.OnConflict)
 	}
 	switch {
 	case c.Constraint != "":
-		for i := range rel.Uniques {
-			if rel.Uniques[i].Name == c.Constraint {
-				out.Unique = &rel.Uniques[i]
+		for _, u := range rel.Uniques {
+			if u.Name == c.Constraint {
+				out.Arbiters = []string{u.Name}
 			}
 		}
-		if out.Unique == nil {
+		if out.Arbiters == nil {
 			fail(sqlerr.UndefinedObject, sqlerr.NoPos, "constraint \"%s\" for table \"%s\" does not exist", c.Constraint, rel.Name)
 		}
 	case len(c.Columns) > 0:
-		if c.Where != nil {
-			unsupported(c.Pos, "a predicate in the ON CONFLICT target")
-		}
-		var cols []int
-		for _, e := range c.Columns {
-			ref, ok := e.(*ast.ColumnRef)
-			if !ok || len(ref.Parts) != 1 {
-				unsupported(e.Position(), "an expression in the ON CONFLICT target")
-			}
-			i := rel.ColumnIndex(ref.Parts[0])
-			if i < 0 || rel.Columns[i].Hidden {
-				fail(sqlerr.UndefinedColumn, ref.Pos, "column \"%s\" does not exist", ref.Parts[0])
-			}
-			if !slices.Contains(cols, i) {
-				cols = append(cols, i)
-			}
-		}
-		slices.Sort(cols)
-		for i := range rel.Uniques {
-			u := slices.Clone(rel.Uniques[i].Columns)
-			slices.Sort(u)
-			if slices.Equal(u, cols) {
-				out.Unique = &rel.Uniques[i]
-				break
-			}
-		}
-		if out.Unique == nil {
+		if out.Arbiters = b.arbiters(rel, name, c); out.Arbiters == nil {
 			fail(sqlerr.InvalidColumnReference, sqlerr.NoPos, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
 		}
 	case c.DoUpdate:

@@ -85,11 +85,11 @@ func (b *builder) overScan(e scalar.Expr, s *logical.Scan) (scalar.Expr, bool) {
 	return e, ok
 }
 
-// implied tells whether every row that meets preds meets where: each of its conditions is one of them.
+// implied tells whether every row that meets preds meets where.
 func (b *builder) implied(where []scalar.Expr, s *logical.Scan, preds []scalar.Expr) bool {
 	for _, w := range where {
 		w, ok := b.overScan(w, s)
-		if !ok || !slices.ContainsFunc(preds, func(p scalar.Expr) bool { return logical.Equal(p, w) }) {
+		if !ok || !slices.ContainsFunc(preds, func(p scalar.Expr) bool { return logical.Implies(p, w) }) {
 			return false
 		}
 	}

@@ -62,8 +62,12 @@ func (d *DML) Explain() string {
 			what = "Update"
 		}
 		fmt.Fprintf(&w.Builder, "  Conflict Resolution: %s\n", what)
-		if c.Unique != nil {
-			fmt.Fprintf(&w.Builder, "  Conflict Arbiter: %s\n", c.Unique.Name)
+		switch len(c.Arbiters) {
+		case 0:
+		case 1:
+			fmt.Fprintf(&w.Builder, "  Conflict Arbiter: %s\n", c.Arbiters[0])
+		default:
+			fmt.Fprintf(&w.Builder, "  Conflict Arbiter Indexes: %s\n", strings.Join(c.Arbiters, ", "))
 		}
 	}
 	w.child(d.Query.Root, 0)

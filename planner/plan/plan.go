@@ -671,8 +671,8 @@ type Generated struct {
 
 // Conflict is ON CONFLICT.
 type Conflict struct {
-	// Unique is the constraint whose violation is meant; nil: any (only for DO NOTHING).
-	Unique *catalog.Unique
+	// Arbiters are the unique constraints and indexes whose violation is meant; nil: all (only for DO NOTHING).
+	Arbiters []string
 	// DoUpdate: else DO NOTHING.
 	DoUpdate bool
 	// Set and Where are over the existing row's columns followed by the proposed row's (EXCLUDED).

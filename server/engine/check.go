@@ -44,9 +44,8 @@ func checkContent(s *storage.Store, problem func(string)) string {
 	known := map[storage.TableID]bool{storage.TableID(table.SequencesID): true}
 	relations, rows, states := 0, int64(0), 0
 	for _, r := range append(cat.Sorted(), table.SequencesRelation()) {
-		known[storage.TableID(r.Rows())] = true
-		for _, id := range r.StateTables {
-			known[storage.TableID(id)] = true
+		for _, id := range table.Tables(r) {
+			known[id] = true
 		}
 		switch r.Kind {
 		case catalog.Table, catalog.MatView, catalog.Index:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -179,15 +180,91 @@ func (i *Incarnation) remove(ctx context.Context, id catalog.ID) error {
 		return nil
 	}
 	locks := table.NewTx()
-	var tables []*table.Table
-	if t := i.Table(id); t != nil && !rel.HasConnector() {
-		if err := locks.Lock(ctx, t, true); err != nil {
-			locks.Release()
-			return err
-		}
-		tables = append(tables, t)
+	tables, err := i.lockDropped(ctx, locks, []*catalog.Relation{rel})
+	if err != nil {
+		return err
 	}
 	return i.drop(ctx, append(i.Catalog().Owned(id), rel), locks, tables)
+}
+
+// lockDropped takes the tables among relations that are to be dropped, and those whose foreign keys or indexes go with them. It
+// gives the former. If there is an error, it has released what locks has.
+func (i *Incarnation) lockDropped(ctx context.Context, locks *table.Tx, rels []*catalog.Relation) ([]*table.Table, error) {
+	cat := i.Catalog()
+	dropped := map[catalog.ID]bool{}
+	touched := map[catalog.ID]bool{}
+	for _, r := range rels {
+		dropped[r.ID], touched[r.ID] = true, true
+		if r.Kind == catalog.Index && r.Index.Table != 0 {
+			touched[r.Parent] = true
+		}
+		for _, f := range r.ForeignKeys {
+			touched[f.Ref] = true
+		}
+		for _, f := range slices.Concat(cat.Referrers(r.ID), cat.Referrers(r.Parent)) {
+			touched[f.Table.ID] = true
+		}
+	}
+	var tables []*table.Table
+	// By id, as everybody who wants several: two drops cannot meet, since there is one at a time.
+	for _, id := range slices.Sorted(maps.Keys(touched)) {
+		t := i.Table(id)
+		if r := cat.RelationByID(id); t == nil || r == nil || r.HasConnector() {
+			continue
+		}
+		if err := locks.LockWhole(ctx, t); err != nil {
+			locks.Release()
+			return nil, i.explain(err)
+		}
+		if dropped[id] {
+			tables = append(tables, t)
+		}
+	}
+	return tables, nil
+}
+
+// dropEnforced takes what relations that are to be dropped enforce in other tables, or with them, out of force, and out of the catalog. It gives
+// the arrangements that go with it. The tables are locked.
+func (i *Incarnation) dropEnforced(c *catalog.Catalog, rels []*catalog.Relation) (drop []storage.TableID, apply func()) {
+	var do []func()
+	gone := map[catalog.ID]bool{}
+	for _, r := range rels {
+		gone[r.ID] = true
+	}
+	for _, r := range rels {
+		of := i.Table(r.ID)
+		if r.Kind == catalog.Index && r.Index.Table != 0 && !gone[r.Parent] {
+			if of = i.Table(r.Parent); of != nil {
+				do = append(do, func() { i.detach(of, storage.TableID(r.Index.Table)) })
+			}
+		}
+		if of == nil {
+			continue
+		}
+		for _, f := range of.ForeignKeys() {
+			if r.Kind == catalog.Table && !gone[f.Def.Ref] {
+				do = append(do, f.Unlink)
+			}
+		}
+		for _, f := range of.Referrers() {
+			if gone[f.Child.Rel.ID] || r.Kind == catalog.Index && f.Def.Key != r.Name {
+				continue
+			}
+			id := storage.TableID(f.Def.Table)
+			drop = append(drop, id)
+			do = append(do, func() { f.Unlink(); i.detach(f.Child, id) })
+			if child := c.Relations[f.Child.Rel.ID]; child != nil {
+				n := *child
+				n.ForeignKeys = slices.DeleteFunc(slices.Clone(n.ForeignKeys), func(k catalog.ForeignKey) bool { return k.ID == f.Def.ID })
+				c.Put(&n)
+			}
+		}
+	}
+	return drop, func() {
+		for _, f := range do {
+			f()
+		}
+	}
 }
 
 // DropLater drops a relation that was just made, and is not to be there after all. It does not wait for that, which on a full disk takes
@@ -203,7 +280,20 @@ func (i *Incarnation) DropLater(id catalog.ID) {
 }
 
 func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src exec.Source, also []func(*catalog.Catalog)) (err error) {
-	t := table.New(i.Store, i.locks, rel)
+	t, err := i.openTable(i.Catalog(), rel)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.unlinked = nil
+	}()
+	parents := table.NewTx()
+	defer parents.Release()
+	if err := i.lockParents(ctx, parents, t); err != nil {
+		return err
+	}
 	ids := i.newStateIDs(rel)
 	var job *flow.Job
 	if src != nil {
@@ -239,6 +329,14 @@ func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src e
 	i.mu.Lock()
 	i.tables[rel.ID] = t
 	i.mu.Unlock()
+	i.linkAll()
+	defer func() {
+		if err != nil {
+			for _, f := range t.ForeignKeys() {
+				f.Unlink()
+			}
+		}
+	}()
 	needs := []flow.JobID{job.ID}
 	if src == nil {
 		needs = nil // if it fails, everything does, and finds a table without rows
@@ -516,18 +614,9 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also .
 		return err
 	}
 	locks := table.NewTx()
-	var tables []*table.Table
-	// By id, as everybody who wants several: two drops cannot meet, since there is one at a time.
-	for _, r := range slices.Backward(rels) {
-		t := i.Table(r.ID)
-		if t == nil || r.HasConnector() {
-			continue
-		}
-		if err := locks.Lock(ctx, t, true); err != nil {
-			locks.Release()
-			return i.explain(err)
-		}
-		tables = append(tables, t)
+	tables, err := i.lockDropped(ctx, locks, rels)
+	if err != nil {
+		return err
 	}
 	return i.finish(ctx, func() error { return i.drop(i.Ctx, rels, locks, tables, also...) }, nil)
 }
@@ -538,7 +627,11 @@ func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks 
 	var jobs []flow.JobID
 	var drop []storage.TableID
 	var ids []catalog.ID
+	var unforce func()
 	c := i.edit(func(c *catalog.Catalog) {
+		var more []storage.TableID
+		more, unforce = i.dropEnforced(c, rels)
+		drop = append(drop, more...)
 		for _, r := range rels {
 			c.Remove(r.ID)
 			ids = append(ids, r.ID)
@@ -584,6 +677,7 @@ func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks 
 		}
 		save.Meta, wait = nil, i.RT.Wait
 	}
+	unforce()
 	e, err := i.RT.Remove(i.Ctx, save, jobs...)
 	if err != nil {
 		i.setDropping(ids, false)

@@ -46,7 +46,9 @@ type Incarnation struct {
 	gone  chan struct{}
 
 	// tables, sources and problems are replaced under mu.
-	tables   map[catalog.ID]*table.Table
+	tables map[catalog.ID]*table.Table
+	// unlinked are foreign keys of tables that were opened just now.
+	unlinked []*table.ForeignKey
 	sources  map[catalog.ID]exec.Source
 	problems map[catalog.ID]map[int]error // by split
 	nextID   catalog.ID
@@ -284,6 +286,7 @@ func (i *Incarnation) deployAll() error {
 		return err
 	}
 	i.seqs = table.NewSequences(seqTable, i.Store.Log(), i.RT)
+	i.linkAll()
 	if err := i.replay(); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
@@ -313,9 +316,11 @@ func (i *Incarnation) deployAll() error {
 func (i *Incarnation) storedJob(cat *catalog.Catalog, r *catalog.Relation) (*flow.Job, error) {
 	switch r.Kind {
 	case catalog.Table:
-		t := table.New(i.Store, i.locks, r)
+		t, err := i.openTable(cat, r)
+		if err != nil {
+			return nil, err
+		}
 		var j *flow.Job
-		var err error
 		if r.HasConnector() {
 			j, err = i.connectorTableJob(t, i.stateIDs(r))
 		} else {
@@ -494,6 +499,10 @@ func (i *Incarnation) TxLimit() int64 { return shareMemory(i.e.cfg.MemoryLimit).
 // Commit makes a transaction durable and visible. It waits before while the dataflow cannot follow; if ctx
 // ends meanwhile, nothing is committed.
 func (i *Incarnation) Commit(ctx context.Context, x *table.Tx, sync bool) error {
+	if err := x.EndTransaction(ctx, i.Rules(i.Catalog(), i.stored())); err != nil {
+		x.Release()
+		return i.Explain(err)
+	}
 	if err := i.RT.Admit(ctx, x.Jobs()); err != nil {
 		x.Release()
 		if i.Ctx.Err() == nil {

@@ -99,16 +99,7 @@ func (i *Incarnation) newIntoWriter(sink *catalog.Relation) (*intoWriter, error)
 	for _, c := range sink.Columns {
 		w.query = append(w.query, c.Type)
 	}
-	text := fmt.Sprintf("INSERT INTO %s.%s DEFAULT VALUES", parse.QuoteIdent(target.Schema), parse.QuoteIdent(target.Name))
-	stmts, err := parse.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	b, err := p.Bind(stmts[0].AST, nil)
-	if err != nil {
-		return nil, err
-	}
-	d, err := p.DML(b)
+	d, err := tableDML(p, target)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +192,7 @@ func (w *intoWriter) fill(ctx context.Context, x *table.Tx, handle []byte) error
 			return err
 		}
 		for k := range rows.Len() {
-			if err := w.insert(x, rows, k); err != nil {
+			if err := w.insert(x, rows, k, nil); err != nil {
 				return err
 			}
 		}
@@ -275,7 +266,11 @@ func (w *intoWriter) upsert(x *table.Tx, old, rows *vec.Chunk) error {
 			return err
 		}
 		for k := range c.Len() {
-			if err := w.insert(x, c, k); err != nil {
+			var old []byte
+			if c == kept {
+				old = w.t.Key(nil, c, k)
+			}
+			if err := w.insert(x, c, k, old); err != nil {
 				return err
 			}
 		}
@@ -283,8 +278,9 @@ func (w *intoWriter) upsert(x *table.Tx, old, rows *vec.Chunk) error {
 	return nil
 }
 
-func (w *intoWriter) insert(x *table.Tx, rows *vec.Chunk, k int) error {
-	clash, err := x.Insert(w.t, rows, k)
+// insert inserts a row, in place of the one with key old if that is not nil.
+func (w *intoWriter) insert(x *table.Tx, rows *vec.Chunk, k int, old []byte) error {
+	clash, err := x.Replace(w.t, old, rows, k)
 	if err == nil && clash != nil {
 		err = clash.Err
 	}

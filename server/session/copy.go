@@ -266,6 +266,9 @@ func (s *session) copyFrom(ctx context.Context, t *tx, e *execution, st *ast.Cop
 	if err := in.receive(ctx, e.w); err != nil {
 		return pgwire.Result{}, err
 	}
+	if err := in.w.end(ctx); err != nil {
+		return pgwire.Result{}, err
+	}
 	return pgwire.Result{Tag: fmt.Sprintf("COPY %d", in.w.count)}, nil
 }
 

@@ -74,6 +74,8 @@ type tableDef struct {
 	checks []ast.TableConstraint
 	// sequences are those of serial and identity columns.
 	sequences []*catalog.Relation
+	// foreign are the foreign keys, which are looked at when everything else is known.
+	foreign []ast.TableConstraint
 }
 
 func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string, error) {
@@ -115,7 +117,7 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 				td.rel.Columns = append(td.rel.Columns, catalog.Column{Name: c.Name, Type: c.Type})
 			}
 		}
-		if len(td.checks) > 0 || slices.ContainsFunc(td.rel.Uniques, func(u catalog.Unique) bool { return !u.Primary }) {
+		if len(td.checks) > 0 || len(td.foreign) > 0 || slices.ContainsFunc(td.rel.Uniques, func(u catalog.Unique) bool { return !u.Primary }) {
 			return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "a table with a connector can have no constraint but PRIMARY KEY")
 		}
 		if st.AppendOnly && td.rel.PrimaryKey != "" {
@@ -132,6 +134,13 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 	td.addRowID()
 	if err := td.checkExpressions(); err != nil {
 		return "", err
+	}
+	for _, c := range td.foreign {
+		f, err := d.foreignKey(td.rel, c)
+		if err != nil {
+			return "", err
+		}
+		td.rel.ForeignKeys = append(td.rel.ForeignKeys, f)
 	}
 	if st.Watermark != nil {
 		if td.rel.Watermark, err = d.watermark(td.rel, st.Watermark); err != nil {
@@ -218,11 +227,15 @@ func (td *tableDef) addColumn(cd ast.ColumnDef) error {
 				Name: k.Name, Kind: k.Kind, Columns: []string{c.Name}, Expr: k.Expr, ExprText: k.ExprText, Pos: k.Pos,
 			})
 		case ast.ConPrimaryKey, ast.ConUnique:
-			if err := td.addConstraint(ast.TableConstraint{Name: k.Name, Kind: k.Kind, Columns: []string{c.Name}, Pos: k.Pos}); err != nil {
+			if err := td.addConstraint(ast.TableConstraint{
+				Name: k.Name, Kind: k.Kind, Columns: []string{c.Name}, NullsNotDistinct: k.NullsNotDistinct, Pos: k.Pos,
+			}); err != nil {
 				return err
 			}
 		case ast.ConForeignKey:
-			return sqlerr.New(sqlerr.FeatureNotSupported, k.Pos, "FOREIGN KEY constraints are not supported yet")
+			td.foreign = append(td.foreign, ast.TableConstraint{
+				Name: k.Name, Kind: k.Kind, Columns: []string{c.Name}, References: k.References, Pos: k.Pos,
+			})
 		}
 	}
 	return nil
@@ -235,7 +248,8 @@ func (td *tableDef) addConstraint(c ast.TableConstraint) error {
 		return nil
 	}
 	if c.Kind == ast.ConForeignKey {
-		return sqlerr.New(sqlerr.FeatureNotSupported, c.Pos, "FOREIGN KEY constraints are not supported yet")
+		td.foreign = append(td.foreign, c)
+		return nil
 	}
 	var cols []int
 	for _, n := range c.Columns {
@@ -252,7 +266,7 @@ func (td *tableDef) addConstraint(c ast.TableConstraint) error {
 		}
 		cols = append(cols, i)
 	}
-	u := catalog.Unique{Name: c.Name, Columns: cols, Primary: c.Kind == ast.ConPrimaryKey}
+	u := catalog.Unique{Name: c.Name, Columns: cols, Primary: c.Kind == ast.ConPrimaryKey, NullsNotDistinct: c.NullsNotDistinct}
 	if u.Primary {
 		if rel.PrimaryKey != "" {
 			return sqlerr.New(sqlerr.InvalidTableDefinition, c.Pos, "multiple primary keys for table %q are not allowed", rel.Name)
@@ -286,15 +300,7 @@ func (td *tableDef) addConstraint(c ast.TableConstraint) error {
 
 // constraintName makes a name that the table does not have yet.
 func (td *tableDef) constraintName(base string) string {
-	name := base
-	for n := 1; ; n++ {
-		taken := slices.ContainsFunc(td.rel.Uniques, func(u catalog.Unique) bool { return u.Name == name }) ||
-			slices.ContainsFunc(td.rel.Checks, func(c catalog.Check) bool { return c.Name == name })
-		if !taken {
-			return name
-		}
-		name = fmt.Sprintf("%s%d", base, n)
-	}
+	return freeConstraint(td.rel, base)
 }
 
 // checkExpressions binds defaults, generated columns and checks, so that errors show now.

@@ -52,7 +52,8 @@ func (d *definer) alone() bool {
 	case *ast.CreateView:
 		return !st.Materialized && !st.OrReplace
 	case *ast.Alter:
-		if st.Action == "resume" {
+		switch st.Action {
+		case "resume", "add_foreign_key", "drop_constraint", "validate_constraint":
 			return false
 		}
 		schema, name, err := d.qualify(st.Name, false)
@@ -406,12 +407,19 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 		return pgwire.Result{}, err
 	}
 	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.inc.Catalog()}
-	var truncated []*catalog.Relation
+	var rels []*catalog.Relation
 	for _, n := range st.Tables {
 		r, err := d.find(ast.KindTable, n, false)
 		if err != nil {
 			return pgwire.Result{}, err
 		}
+		rels = append(rels, r)
+	}
+	rels, err := d.truncated(rels, st.Cascade)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	for _, r := range rels {
 		if err := s.authorize(t.inc.Catalog())(r, catalog.Truncate, ""); err != nil {
 			return pgwire.Result{}, err
 		}
@@ -428,10 +436,9 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 		if err := t.writes.DeleteAll(tab); err != nil {
 			return pgwire.Result{}, err
 		}
-		truncated = append(truncated, r)
 	}
 	if st.Restart {
-		if err := s.restartIdentity(ctx, t, truncated); err != nil {
+		if err := s.restartIdentity(ctx, t, rels); err != nil {
 			return pgwire.Result{}, err
 		}
 	}
@@ -482,6 +489,8 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 			return err
 		}
 		c.Owner, c.ACL = to, r.ACL.WithOwner(catalog.OwnerName(r.Owner), to)
+	case "add_foreign_key", "drop_constraint", "validate_constraint":
+		return d.alterConstraint(ctx, r, st)
 	case "resume":
 		if r.Kind == catalog.View || r.Kind == catalog.Index {
 			return sqlerr.New(sqlerr.WrongObjectType, st.Pos, "%s %q has no job that could be resumed", kindWord(r.Kind), r.Name)

@@ -56,6 +56,9 @@ func (s *session) dml(ctx context.Context, t *tx, e *execution) (pgwire.Result, 
 	case plan.Delete:
 		tag, err = "DELETE", w.remove(ctx)
 	}
+	if err == nil {
+		err = w.end(ctx)
+	}
 	if err != nil {
 		return pgwire.Result{}, err
 	}
@@ -63,6 +66,11 @@ func (s *session) dml(ctx context.Context, t *tx, e *execution) (pgwire.Result, 
 		return w.sendReturning(e, tag)
 	}
 	return pgwire.Result{Tag: fmt.Sprintf("%s %d", tag, w.count)}, nil
+}
+
+// end does what foreign keys ask for at the end of the statement.
+func (w *write) end(ctx context.Context) error {
+	return w.t.writes.EndStatement(ctx, w.t.inc.Rules(w.t.inc.Catalog(), w.env))
 }
 
 func bindDML(d *plan.DML, params []types.Datum) (*plan.DML, error) {
@@ -145,7 +153,7 @@ func (w *write) insertRows(ctx context.Context, rows *vec.Chunk) error {
 	}
 	mine := map[string]bool{}
 	for i := range rows.Len() {
-		c, err := w.t.writes.Insert(w.tab, rows, i)
+		c, err := w.tryInsert(rows, i)
 		if err != nil {
 			return err
 		}
@@ -162,6 +170,21 @@ func (w *write) insertRows(ctx context.Context, rows *vec.Chunk) error {
 		w.returning(rows, i)
 	}
 	return nil
+}
+
+// tryInsert inserts row i, or gives the row that is in its way and that ON CONFLICT is about.
+func (w *write) tryInsert(rows *vec.Chunk, i int) (*table.Conflict, error) {
+	oc := w.d.Conflict
+	if oc != nil && oc.Arbiters != nil {
+		if c, err := w.t.writes.ConflictWith(w.tab, rows, i, oc.Arbiters); c != nil || err != nil {
+			return c, err
+		}
+	}
+	c, err := w.t.writes.Insert(w.tab, rows, i)
+	if err == nil && c != nil && (oc == nil || oc.Arbiters != nil) {
+		return nil, c.Err
+	}
+	return c, err
 }
 
 // inTime leaves out the rows that are older than the table's watermark, and says so.
@@ -308,9 +331,6 @@ func (w *write) describe(rows *vec.Chunk, i int) string {
 // conflict resolves row i, which exists already.
 func (w *write) conflict(rows *vec.Chunk, i int, c *table.Conflict, mine map[string]bool) error {
 	oc := w.d.Conflict
-	if oc == nil || oc.Unique != nil && oc.Unique.Name != c.Constraint {
-		return c.Err
-	}
 	if !oc.DoUpdate {
 		return nil
 	}
@@ -357,7 +377,7 @@ func (w *write) conflict(rows *vec.Chunk, i int, c *table.Conflict, mine map[str
 	if _, err := w.t.writes.Delete(w.tab, old, 0); err != nil {
 		return err
 	}
-	clash, err := w.t.writes.Insert(w.tab, fresh, 0)
+	clash, err := w.t.writes.Replace(w.tab, w.tab.Key(nil, old, 0), fresh, 0)
 	if err != nil {
 		return err
 	}
@@ -390,7 +410,7 @@ func (w *write) update(ctx context.Context) error {
 		return err
 	}
 	for i, at := range sel {
-		clash, err := w.t.writes.Insert(w.tab, picked, i)
+		clash, err := w.t.writes.Replace(w.tab, w.tab.Key(nil, old, int(at)), picked, i)
 		if err != nil {
 			return err
 		}
@@ -527,6 +547,8 @@ func statementName(st ast.Statement) string {
 		return "ALTER"
 	case *ast.Comment:
 		return "COMMENT"
+	case *ast.SetConstraints:
+		return "SET CONSTRAINTS"
 	}
 	return "statement"
 }

@@ -94,6 +94,18 @@ func (d *definer) dependent(named map[catalog.ID]*catalog.Relation) (all map[cat
 			return
 		}
 		all[r.ID] = r
+		for _, f := range d.cat.Referrers(r.ID) {
+			if f.Table.ID != r.ID && named[f.Table.ID] == nil && all[f.Table.ID] == nil {
+				details = append(details, fmt.Sprintf("constraint %s on table %s depends on table %s", f.Key.Name, d.displayName(f.Table), d.displayName(r)))
+			}
+		}
+		if r.Kind == catalog.Index && named[r.Parent] == nil && all[r.Parent] == nil {
+			for _, f := range d.cat.Referrers(r.Parent) {
+				if f.Key.Key == r.Name {
+					details = append(details, fmt.Sprintf("constraint %s on table %s depends on index %s", f.Key.Name, d.displayName(f.Table), d.displayName(r)))
+				}
+			}
+		}
 		for _, dep := range d.cat.Dependents(r.ID) {
 			if named[dep.ID] == nil && all[dep.ID] == nil && dep.Kind != catalog.Index {
 				details = append(details, fmt.Sprintf("%s %s depends on %s %s",
@@ -195,13 +207,13 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 	}
 	details, also = append(details, uses...), append(also, clear)
 	if len(details) > 0 && !cascade {
-		what := "desired object(s)"
+		what, on := "desired object(s)", "them"
 		for _, r := range named {
 			if len(named) == 1 {
-				what = kindWord(r.Kind) + " " + d.displayName(r)
+				what, on = kindWord(r.Kind)+" "+d.displayName(r), "it"
 			}
 		}
-		return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", what).
+		return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on %s", what, on).
 			WithDetail("%s", strings.Join(details, "\n")).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}

@@ -24,9 +24,8 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err != nil {
 		return err
 	}
-	if st.Unique {
-		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "CREATE UNIQUE INDEX is not supported yet").
-			WithHint("A PRIMARY KEY or UNIQUE constraint of CREATE TABLE makes one.")
+	if st.Unique && (parent.Kind != catalog.Table || parent.HasConnector()) {
+		return d.uniqueOfOthers(st, parent)
 	}
 	pl := d.planner()
 	def, cols, names, err := d.indexColumns(pl, st, parent)
@@ -48,7 +47,7 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 			return sqlerr.Newf(sqlerr.UndefinedColumn, "column %q does not exist", c)
 		}
 	}
-	def.Include = st.Include
+	def.Include, def.Unique, def.NullsNotDistinct = st.Include, st.Unique, st.NullsNotDistinct
 	if st.Where != nil {
 		e, err := pl.Expr(st.Where, parent, types.T(types.Bool), "index predicates")
 		if err != nil {
@@ -77,7 +76,27 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 		return err
 	}
 	setColumns(rel, stream)
-	return d.t.inc.AddQuery(ctx, rel, stream, d.watch)
+	if !st.Unique {
+		return d.t.inc.AddQuery(ctx, rel, stream, d.watch)
+	}
+	def.Table = uint32(d.t.inc.AllocID())
+	end, err := d.t.inc.EnforceUnique(ctx, d.cat, rel)
+	if err != nil {
+		return err
+	}
+	err = d.t.inc.AddQuery(ctx, rel, stream, d.watch)
+	end(err == nil)
+	return err
+}
+
+// uniqueOfOthers refuses a unique index on what statements do not write to.
+func (d *definer) uniqueOfOthers(st *ast.CreateIndex, parent *catalog.Relation) error {
+	what := "a materialized view"
+	if parent.Kind == catalog.Table {
+		what = "a table with a connector"
+	}
+	return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "CREATE UNIQUE INDEX on %s is not supported", what).
+		WithHint("CREATE INDEX makes one that reads use.")
 }
 
 // indexable finds the relation that an index is to be made on.

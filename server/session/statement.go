@@ -425,6 +425,8 @@ func (s *session) dispatchOnce(ctx context.Context, t *tx, e *execution) (pgwire
 		return s.closeCursor(st)
 	case *ast.Truncate:
 		return s.truncate(ctx, t, e, st)
+	case *ast.SetConstraints:
+		return s.setConstraints(ctx, t, e, st)
 	case *ast.Set, *ast.Reset, *ast.Show, *ast.Explain, *ast.Prepare, *ast.Execute, *ast.Deallocate, *ast.Discard, *ast.Simple:
 		return s.utility(ctx, t, e)
 	}

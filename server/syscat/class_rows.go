@@ -33,7 +33,7 @@ func amRows(c *content) {
 
 func classRows(c *content) {
 	c.columns("oid", "relname", "relnamespace", "relowner", "relam", "relfilenode", "reltuples", "relhasindex",
-		"relpersistence", "relkind", "relnatts", "relchecks", "relhasrules", "relispopulated", "relreplident", "relacl")
+		"relpersistence", "relkind", "relnatts", "relchecks", "relhasrules", "relhastriggers", "relispopulated", "relreplident", "relacl")
 	for _, x := range c.all() {
 		var am, file catalog.ID
 		switch x.kind {
@@ -56,8 +56,9 @@ func classRows(c *content) {
 		if x.kind == kindTable || x.kind == kindMatView {
 			hasIndex = x.rel != nil && len(x.rel.Uniques) > 0 || len(c.env.indexesOf(x.oid)) > 0
 		}
+		triggers := x.kind == kindTable && x.rel != nil && (len(x.rel.ForeignKeys) > 0 || c.env.objects().referenced[x.oid])
 		c.add(x.oid, x.name, c.env.schemaID(x.schema), roleID(x.owner), am, file, -1.0, hasIndex,
-			'p', x.kind, len(x.cols), checks, x.kind == kindView || x.kind == kindMatView, true, replident, x.acl())
+			'p', x.kind, len(x.cols), checks, x.kind == kindView || x.kind == kindMatView, triggers, true, replident, x.acl())
 	}
 }
 
@@ -167,7 +168,7 @@ func attrdefRows(c *content) {
 }
 
 func indexRows(c *content) {
-	c.columns("indexrelid", "indrelid", "indnatts", "indnkeyatts", "indisunique", "indisprimary", "indimmediate",
+	c.columns("indexrelid", "indrelid", "indnatts", "indnkeyatts", "indisunique", "indnullsnotdistinct", "indisprimary", "indimmediate",
 		"indisvalid", "indisready", "indislive", "indkey", "indcollation", "indclass", "indoption", "indexprs", "indpred")
 	for _, x := range c.env.objects().list {
 		if x.index == nil {
@@ -191,15 +192,32 @@ func indexRows(c *content) {
 		}
 		exprs := strings.Join(slices.DeleteFunc(slices.Clone(ix.exprs), func(s string) bool { return s == "" }), ", ")
 		nums := append(slices.Clone(ix.key), ix.include...)
-		c.add(x.oid, x.rel.ID, len(nums), len(ix.key), ix.unique, ix.primary, true,
+		c.add(x.oid, x.rel.ID, len(nums), len(ix.key), ix.unique, ix.nullsEqual, ix.primary, true,
 			true, true, true, nums, colls, classes, opts, orNull(exprs), orNull(ix.where))
 	}
 }
 
 func constraintRows(c *content) {
-	c.columns("oid", "conname", "connamespace", "contype", "convalidated", "conrelid", "conindid",
-		"confupdtype", "confdeltype", "confmatchtype", "conislocal", "connoinherit", "conkey", "conbin")
+	c.columns("oid", "conname", "connamespace", "contype", "condeferrable", "condeferred", "convalidated", "conrelid", "conindid", "confrelid",
+		"confupdtype", "confdeltype", "confmatchtype", "conislocal", "connoinherit", "conkey", "confkey", "confdelsetcols", "conbin")
 	for _, n := range c.env.objects().constraints {
+		if f := n.foreign; f != nil {
+			match := 's'
+			if f.MatchFull {
+				match = 'f'
+			}
+			var set any
+			if f.SetColumns != nil {
+				var nums []int
+				for _, k := range f.SetColumns {
+					nums = append(nums, k+1)
+				}
+				set = nums
+			}
+			c.add(n.oid, n.name, c.env.schemaID(n.rel.schema), n.kind, f.Deferrable, f.Deferred, !f.NotValid, n.rel.oid, n.index, n.ref.oid,
+				actionCodes[f.OnUpdate], actionCodes[f.OnDelete], match, true, true, n.cols, n.refCols, set, nil)
+			continue
+		}
 		var bin any
 		if n.kind == 'c' {
 			bin = n.expr
@@ -208,9 +226,14 @@ func constraintRows(c *content) {
 		if n.cols == nil {
 			key = nil
 		}
-		c.add(n.oid, n.name, c.env.schemaID(n.rel.schema), n.kind, true, n.rel.oid, n.index,
-			' ', ' ', ' ', true, n.kind != 'c', key, bin)
+		c.add(n.oid, n.name, c.env.schemaID(n.rel.schema), n.kind, false, false, true, n.rel.oid, n.index, 0,
+			' ', ' ', ' ', true, n.kind != 'c', key, nil, nil, bin)
 	}
+}
+
+// actionCodes are the actions of foreign keys in pg_constraint.
+var actionCodes = map[string]rune{
+	catalog.NoAction: 'a', catalog.Restrict: 'r', catalog.Cascade: 'c', catalog.SetNull: 'n', catalog.SetDefault: 'd',
 }
 
 func sequenceRows(c *content) {
@@ -301,6 +324,12 @@ func dependRows(c *content) {
 	for _, n := range c.env.objects().constraints {
 		for _, k := range n.cols {
 			c.add(con, n.oid, 0, classID, n.rel.oid, k, 'a')
+		}
+		if n.foreign != nil {
+			for _, k := range n.refCols {
+				c.add(con, n.oid, 0, classID, n.ref.oid, k, 'n')
+			}
+			c.add(con, n.oid, 0, classID, n.index, 0, 'n')
 		}
 	}
 }

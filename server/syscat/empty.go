@@ -122,7 +122,6 @@ information_schema foreign_server_options view foreign_server_catalog name, fore
 information_schema foreign_servers view foreign_server_catalog name, foreign_server_name name, foreign_data_wrapper_catalog name, foreign_data_wrapper_name name, foreign_server_type varchar, foreign_server_version varchar, authorization_identifier name
 information_schema foreign_table_options view foreign_table_catalog name, foreign_table_schema name, foreign_table_name name, option_name name, option_value varchar
 information_schema foreign_tables view foreign_table_catalog name, foreign_table_schema name, foreign_table_name name, foreign_server_catalog name, foreign_server_name name
-information_schema referential_constraints view constraint_catalog name, constraint_schema name, constraint_name name, unique_constraint_catalog name, unique_constraint_schema name, unique_constraint_name name, match_option varchar, update_rule varchar, delete_rule varchar
 information_schema role_column_grants view grantor name, grantee name, table_catalog name, table_schema name, table_name name, column_name name, privilege_type varchar, is_grantable varchar
 information_schema role_routine_grants view grantor name, grantee name, specific_catalog name, specific_schema name, specific_name name, routine_catalog name, routine_schema name, routine_name name, privilege_type varchar, is_grantable varchar
 information_schema role_udt_grants view grantor name, grantee name, udt_catalog name, udt_schema name, udt_name name, privilege_type varchar, is_grantable varchar

@@ -229,10 +229,45 @@ func indexTail(x *object) string {
 		}
 		tail = " INCLUDE (" + strings.Join(names, ", ") + ")"
 	}
+	if x.index.nullsEqual {
+		tail += " NULLS NOT DISTINCT"
+	}
 	if x.index.where != "" {
 		tail += " WHERE (" + strings.TrimSpace(x.index.where) + ")"
 	}
 	return tail
+}
+
+// foreignDefinition is a foreign key as it stands in CREATE TABLE.
+func (e *Env) foreignDefinition(n *constraint) string {
+	f := n.foreign
+	s := "FOREIGN KEY (" + columnNames(n.rel.rel, n.cols) + ") REFERENCES " + e.qualified(n.ref) + "(" + columnNames(n.ref.rel, n.refCols) + ")"
+	if f.MatchFull {
+		s += " MATCH FULL"
+	}
+	if f.OnUpdate != catalog.NoAction {
+		s += " ON UPDATE " + actionWords[f.OnUpdate]
+	}
+	if f.OnDelete != catalog.NoAction {
+		s += " ON DELETE " + actionWords[f.OnDelete]
+	}
+	if f.SetColumns != nil {
+		var nums []int
+		for _, k := range f.SetColumns {
+			nums = append(nums, k+1)
+		}
+		s += " (" + columnNames(n.rel.rel, nums) + ")"
+	}
+	if f.Deferrable {
+		s += " DEFERRABLE"
+	}
+	if f.Deferred {
+		s += " INITIALLY DEFERRED"
+	}
+	if f.NotValid {
+		s += " NOT VALID"
+	}
+	return s
 }
 
 // constraintDefinition is a constraint as it stands in CREATE TABLE.
@@ -245,7 +280,13 @@ func (e *Env) constraintDefinition(oid catalog.ID, pretty bool) string {
 	case 'p':
 		return "PRIMARY KEY (" + columnNames(n.rel.rel, n.cols) + ")"
 	case 'u':
-		return "UNIQUE (" + columnNames(n.rel.rel, n.cols) + ")"
+		distinct := ""
+		if ix := e.object(n.index); ix != nil && ix.index.nullsEqual {
+			distinct = "NULLS NOT DISTINCT "
+		}
+		return "UNIQUE " + distinct + "(" + columnNames(n.rel.rel, n.cols) + ")"
+	case 'f':
+		return e.foreignDefinition(n)
 	}
 	if pretty {
 		return "CHECK (" + e.unpin(n.expr) + ")"

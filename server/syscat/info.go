@@ -38,6 +38,10 @@ func infoRelations() []relation {
 			constraint_catalog name, constraint_schema name, constraint_name name, table_catalog name,
 			table_schema name, table_name name, column_name name, ordinal_position int4,
 			position_in_unique_constraint int4`, rows: infoKeyColumnRows},
+		{schema: infoSchema, name: "referential_constraints", view: true, cols: `
+			constraint_catalog name, constraint_schema name, constraint_name name, unique_constraint_catalog name,
+			unique_constraint_schema name, unique_constraint_name name, match_option varchar, update_rule varchar,
+			delete_rule varchar`, rows: infoReferentialRows},
 		{schema: infoSchema, name: "constraint_column_usage", view: true, cols: `
 			table_catalog name, table_schema name, table_name name, column_name name, constraint_catalog name,
 			constraint_schema name, constraint_name name`, rows: infoConstraintColumnRows},

@@ -1,6 +1,7 @@
 package syscat
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/weirdb/weir/sql/catalog"
@@ -152,14 +153,21 @@ func infoViewsRows(c *content) {
 func infoTableConstraintsRows(c *content) {
 	c.columns("constraint_catalog", "constraint_schema", "constraint_name", "table_catalog", "table_schema", "table_name",
 		"constraint_type", "is_deferrable", "initially_deferred", "enforced", "nulls_distinct")
-	words := map[rune]string{'p': "PRIMARY KEY", 'u': "UNIQUE", 'c': "CHECK"}
+	words := map[rune]string{'p': "PRIMARY KEY", 'u': "UNIQUE", 'c': "CHECK", 'f': "FOREIGN KEY"}
 	db := c.env.Database
 	for _, n := range c.env.objects().constraints {
 		var distinct any
 		if n.kind == 'u' {
 			distinct = "YES"
+			if ix := c.env.object(n.index); ix != nil && ix.index.nullsEqual {
+				distinct = "NO"
+			}
 		}
-		c.add(db, n.rel.schema, n.name, db, n.rel.schema, n.rel.name, words[n.kind], "NO", "NO", "YES", distinct)
+		deferrable, deferred := "NO", "NO"
+		if n.foreign != nil {
+			deferrable, deferred = yesNo(n.foreign.Deferrable), yesNo(n.foreign.Deferred)
+		}
+		c.add(db, n.rel.schema, n.name, db, n.rel.schema, n.rel.name, words[n.kind], deferrable, deferred, "YES", distinct)
 	}
 	// In the standard's eyes NOT NULL is a CHECK constraint.
 	for _, x := range c.env.objects().list {
@@ -182,15 +190,41 @@ func (e *Env) notNullName(x *object, a attribute) string {
 
 func infoKeyColumnRows(c *content) {
 	c.columns("constraint_catalog", "constraint_schema", "constraint_name", "table_catalog", "table_schema", "table_name",
-		"column_name", "ordinal_position")
+		"column_name", "ordinal_position", "position_in_unique_constraint")
 	db := c.env.Database
 	for _, n := range c.env.objects().constraints {
 		if n.kind == 'c' {
 			continue
 		}
 		for i, num := range n.cols {
-			c.add(db, n.rel.schema, n.name, db, n.rel.schema, n.rel.name, n.rel.rel.Columns[num-1].Name, i+1)
+			var position any
+			if ix := c.env.object(n.index); n.kind == 'f' && ix != nil {
+				position = slices.Index(ix.index.key, n.refCols[i]) + 1
+			}
+			c.add(db, n.rel.schema, n.name, db, n.rel.schema, n.rel.name, n.rel.rel.Columns[num-1].Name, i+1, position)
 		}
+	}
+}
+
+// actionWords are the actions of foreign keys in the information schema.
+var actionWords = map[string]string{
+	catalog.NoAction: "NO ACTION", catalog.Restrict: "RESTRICT", catalog.Cascade: "CASCADE", catalog.SetNull: "SET NULL",
+	catalog.SetDefault: "SET DEFAULT",
+}
+
+func infoReferentialRows(c *content) {
+	c.columns("constraint_catalog", "constraint_schema", "constraint_name", "unique_constraint_catalog", "unique_constraint_schema",
+		"unique_constraint_name", "match_option", "update_rule", "delete_rule")
+	db := c.env.Database
+	for _, n := range c.env.objects().constraints {
+		if n.foreign == nil {
+			continue
+		}
+		match := "NONE"
+		if n.foreign.MatchFull {
+			match = "FULL"
+		}
+		c.add(db, n.rel.schema, n.name, db, n.ref.schema, n.foreign.Key, match, actionWords[n.foreign.OnUpdate], actionWords[n.foreign.OnDelete])
 	}
 }
 
@@ -199,8 +233,13 @@ func infoConstraintColumnRows(c *content) {
 		"constraint_name")
 	db := c.env.Database
 	for _, n := range c.env.objects().constraints {
-		for _, num := range n.cols {
-			c.add(db, n.rel.schema, n.rel.name, n.rel.rel.Columns[num-1].Name, db, n.rel.schema, n.name)
+		// Of a foreign key it is what that uses: the columns that it references.
+		of, cols := n.rel, n.cols
+		if n.foreign != nil {
+			of, cols = n.ref, n.refCols
+		}
+		for _, num := range cols {
+			c.add(db, of.schema, of.name, of.rel.Columns[num-1].Name, db, n.rel.schema, n.name)
 		}
 	}
 }
@@ -209,8 +248,12 @@ func infoConstraintTableRows(c *content) {
 	c.columns("table_catalog", "table_schema", "table_name", "constraint_catalog", "constraint_schema", "constraint_name")
 	db := c.env.Database
 	for _, n := range c.env.objects().constraints {
+		of := n.rel
+		if n.foreign != nil {
+			of = n.ref
+		}
 		if n.kind != 'c' {
-			c.add(db, n.rel.schema, n.rel.name, db, n.rel.schema, n.name)
+			c.add(db, of.schema, of.name, db, n.rel.schema, n.name)
 		}
 	}
 }

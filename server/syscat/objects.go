@@ -48,6 +48,8 @@ type index struct {
 	desc            []bool
 	nullsFirst      []bool
 	unique, primary bool
+	// nullsEqual: NULLS NOT DISTINCT.
+	nullsEqual bool
 	// constraint: it belongs to a constraint of the same name.
 	constraint bool
 }
@@ -56,11 +58,15 @@ type index struct {
 type constraint struct {
 	oid   catalog.ID
 	name  string
-	kind  rune // p, u, c
+	kind  rune // p, u, c, f
 	rel   *object
 	index catalog.ID
 	cols  []int
 	expr  string
+	// foreign is a foreign key, ref its table, and refCols that table's columns.
+	foreign *catalog.ForeignKey
+	ref     *object
+	refCols []int
 }
 
 // objects are the entries of pg_class that the user has made, and what belongs to them.
@@ -73,6 +79,8 @@ type objects struct {
 	constraint map[catalog.ID]*constraint
 	// indexes are those of a relation, by its oid.
 	indexes map[catalog.ID][]*object
+	// referenced are the tables that foreign keys reference.
+	referenced map[catalog.ID]bool
 }
 
 // Derived objects have no ids in the catalog. Theirs are made of the table's and a number, above all
@@ -131,6 +139,7 @@ func makeObjects(cat *catalog.Catalog) *objects {
 		o.constraintsOf(x)
 	}
 	sort.Slice(o.list, func(i, j int) bool { return o.list[i].oid < o.list[j].oid })
+	o.foreignKeys()
 	o.constraint = make(map[catalog.ID]*constraint, len(o.constraints))
 	for _, n := range o.constraints {
 		o.constraint[n.oid] = n
@@ -171,7 +180,7 @@ func (o *objects) constraintsOf(x *object) {
 		}
 		ix := &object{
 			oid: n.index, schema: x.schema, name: u.Name, owner: x.owner, kind: kindIndex, rel: x.rel,
-			index: &index{unique: true, primary: u.Primary, constraint: true},
+			index: &index{unique: true, primary: u.Primary, constraint: true, nullsEqual: u.NullsNotDistinct},
 		}
 		for i, c := range u.Columns {
 			n.cols = append(n.cols, c+1)
@@ -193,6 +202,32 @@ func (o *objects) constraintsOf(x *object) {
 	}
 }
 
+// foreignKeys adds the foreign keys of all tables.
+func (o *objects) foreignKeys() {
+	o.referenced = map[catalog.ID]bool{}
+	for _, x := range o.list {
+		if x.kind != kindTable || x.rel == nil {
+			continue
+		}
+		for k := range x.rel.ForeignKeys {
+			f := &x.rel.ForeignKeys[k]
+			ref := o.byOID[f.Ref]
+			if ref == nil {
+				continue
+			}
+			o.referenced[f.Ref] = true
+			n := &constraint{oid: f.ID, name: f.Name, kind: 'f', rel: x, foreign: f, ref: ref}
+			if ix := o.byName[[2]string{ref.schema, f.Key}]; ix != nil {
+				n.index = ix.oid
+			}
+			for i, c := range f.Columns {
+				n.cols, n.refCols = append(n.cols, c+1), append(n.refCols, f.RefColumns[i]+1)
+			}
+			o.constraints = append(o.constraints, n)
+		}
+	}
+}
+
 // secondary completes an index that is an object of its own.
 func (o *objects) secondary(cat *catalog.Catalog, x *object) {
 	parent := cat.RelationByID(x.rel.Parent)
@@ -200,7 +235,7 @@ func (o *objects) secondary(cat *catalog.Catalog, x *object) {
 		return
 	}
 	def := x.rel.Index
-	x.index = &index{where: def.Where}
+	x.index = &index{where: def.Where, unique: def.Unique, nullsEqual: def.NullsNotDistinct}
 	x.cols = nil
 	for i, c := range def.Columns {
 		num := 0

@@ -22,7 +22,7 @@ const bulkRows = 16
 // InsertAll is Insert for all rows of c, whose row ids are new: no transaction has used them. It gives false, and has
 // done nothing, if the rows must be inserted one by one, because there are keys to check or because they are few.
 func (x *Tx) InsertAll(t *Table, c *vec.Chunk) (bool, error) {
-	if !t.hasRowID() || len(t.unique) > 0 || c.Len() < bulkRows {
+	if !t.hasRowID() || len(t.indexes) > 0 || c.Len() < bulkRows {
 		return false, nil
 	}
 	tt := x.table(t)

@@ -19,7 +19,7 @@ func (t *Table) Check(sn *storage.Snapshot, problem func(what string)) (rows int
 			problem(fmt.Sprintf("%s %s: ", t.Rel.Kind, t.Rel.Name) + fmt.Sprintf(format, args...))
 		}
 	}
-	indexed := make([]int64, len(t.unique))
+	indexed := make([]int64, len(t.indexes))
 	it := sn.Table(t.Arr.ID()).Iterator(nil, nil, false)
 	c := vec.NewChunk(t.types, 1)
 	var key []byte
@@ -35,31 +35,35 @@ func (t *Table) Check(sn *storage.Snapshot, problem func(what string)) (rows int
 		if key = t.Key(key[:0], c, 0); !bytes.Equal(key, it.Key()) {
 			report("row %x has the columns of key %x", it.Key(), key)
 		}
-		for j, u := range t.unique {
-			uk, ok := u.uniqueKey(nil, c, 0)
+		for j, u := range t.indexes {
+			uk, ok, err := u.entry(c, 0, it.Key())
+			if err != nil {
+				report("row %x has no entry in the index %s: %v", it.Key(), u.name, err)
+				continue
+			}
 			if !ok {
 				continue
 			}
 			indexed[j]++
 			owner, ok, err := sn.Table(u.arr.ID()).Get(uk)
 			if err != nil || !ok || !bytes.Equal(owner, it.Key()) {
-				report("row %x is not in the index of %s: %v", it.Key(), u.con.Name, err)
+				report("row %x is not in the index of %s: %v", it.Key(), u.name, err)
 			}
 		}
 	}
 	if err := it.Close(); err != nil {
 		report("%s", err)
 	}
-	for j, u := range t.unique {
+	for j, u := range t.indexes {
 		n := int64(0)
 		ix := sn.Table(u.arr.ID()).Iterator(nil, nil, false)
 		for ix.Next() {
 			n++
 		}
 		if err := ix.Close(); err != nil {
-			report("%s: %s", u.con.Name, err)
+			report("%s: %s", u.name, err)
 		} else if n != indexed[j] {
-			report("the index of %s has %d entries for %d rows", u.con.Name, n, indexed[j])
+			report("the index of %s has %d entries for %d rows", u.name, n, indexed[j])
 		}
 	}
 	return rows

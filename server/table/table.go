@@ -22,9 +22,17 @@ type Table struct {
 	types   []types.Type
 	key     []vec.SortKey
 	keyCols []int
-	unique  []*uniqueIndex
-	locks   *Locks
-	lock    lock
+	// indexes are the unique indexes besides the key, and those of foreign keys; see index.go.
+	indexes []*index
+	// changes counts the changes of indexes. Both change under the exclusive lock.
+	changes int
+	// foreign are the foreign keys of the table, by name, and referrers those that reference it; see foreign.go. They change under
+	// the exclusive locks of both tables.
+	foreign, referrers []*ForeignKey
+	locks              *Locks
+	lock               lock
+	// referenced is the lock for all keys that foreign keys may reference.
+	referenced lock
 	// keys are the locks of the keys that are being written, under locks.mu.
 	keys map[string]*lock
 	// dropped is set under the exclusive lock when the table is gone.
@@ -34,14 +42,6 @@ type Table struct {
 	mark int64
 	// sequences make the values of _row_id, by column.
 	sequences map[int]*Sequence
-}
-
-// uniqueIndex is a UNIQUE constraint other than the arrangement's key: an arrangement from the encoded
-// columns to the row's key. Rows with NULL in a column are not in it.
-type uniqueIndex struct {
-	con  catalog.Unique
-	keys []vec.SortKey
-	arr  *storage.Arrangement
 }
 
 // UniqueStateName names the state table of a unique constraint in catalog.Relation.StateTables.
@@ -64,11 +64,7 @@ func New(store *storage.Store, locks *Locks, rel *catalog.Relation) *Table {
 		if u.Primary {
 			continue
 		}
-		x := &uniqueIndex{con: u, arr: store.Arrangement(storage.TableID(rel.StateTables[UniqueStateName(u.Name)]))}
-		for _, c := range u.Columns {
-			x.keys = append(x.keys, vec.SortKey{Col: c})
-		}
-		t.unique = append(t.unique, x)
+		t.indexes = append(t.indexes, t.newUnique(store, u))
 	}
 	return t
 }
@@ -84,11 +80,11 @@ func sortKeys(ks []catalog.SortColumn) []vec.SortKey {
 // Types gives the column types.
 func (t *Table) Types() []types.Type { return t.types }
 
-// Arrangements lists what flow.Fragment.Table needs: the rows, then the unique indexes.
+// Arrangements lists what flow.Fragment.Table needs: the rows, then the indexes.
 func (t *Table) Arrangements() []*storage.Arrangement {
 	as := []*storage.Arrangement{t.Arr}
-	for _, u := range t.unique {
-		as = append(as, u.arr)
+	for _, x := range t.indexes {
+		as = append(as, x.arr)
 	}
 	return as
 }
@@ -99,22 +95,18 @@ func Tables(rel *catalog.Relation) []storage.TableID {
 	for _, id := range rel.StateTables {
 		ids = append(ids, storage.TableID(id))
 	}
+	for _, f := range rel.ForeignKeys {
+		ids = append(ids, storage.TableID(f.Table))
+	}
+	if rel.Index != nil && rel.Index.Table != 0 {
+		ids = append(ids, storage.TableID(rel.Index.Table))
+	}
 	return ids
 }
 
 // Key appends the arrangement key of row i.
 func (t *Table) Key(dst []byte, c *vec.Chunk, i int) []byte {
 	return vec.EncodeKey(dst, c.Cols, i, t.key)
-}
-
-// uniqueKey appends the key of row i in a unique index, and false if the row is not in it.
-func (u *uniqueIndex) uniqueKey(dst []byte, c *vec.Chunk, i int) ([]byte, bool) {
-	for _, k := range u.keys {
-		if c.Cols[k.Col].IsNull(i) {
-			return dst, false
-		}
-	}
-	return vec.EncodeKey(dst, c.Cols, i, u.keys), true
 }
 
 // Decode appends an encoded row to a chunk of all columns.
@@ -130,13 +122,25 @@ func (t *Table) Decode(dst *vec.Chunk, row []byte, diff int64) error {
 func (t *Table) duplicate(con string, cols []int, c *vec.Chunk, i int) error {
 	names, vals := make([]string, len(cols)), make([]string, len(cols))
 	for j, k := range cols {
-		names[j] = t.Rel.Columns[k].Name
-		vals[j] = string(types.AppendText(nil, t.types[k], c.Cols[k].Datum(i), nil))
+		names[j], vals[j] = t.Rel.Columns[k].Name, t.text(c.Cols[k], i)
 	}
+	return t.duplicateOf(con, names, vals)
+}
+
+// duplicateOf is the error for a row that has the key of another row: vals, of what is called names.
+func (t *Table) duplicateOf(con string, names, vals []string) error {
 	err := sqlerr.Newf(sqlerr.UniqueViolation, "duplicate key value violates unique constraint %q", con).
 		WithDetail("Key (%s)=(%s) already exists.", strings.Join(names, ", "), strings.Join(vals, ", "))
 	err.Schema, err.Table, err.Constraint = t.Rel.Schema, t.Rel.Name, con
 	return err
+}
+
+// text is a value as errors show it.
+func (t *Table) text(v *vec.Vector, i int) string {
+	if v.IsNull(i) {
+		return "null"
+	}
+	return string(types.AppendText(nil, v.Type, v.Datum(i), nil))
 }
 
 // primaryName names the constraint of the key, for errors.
@@ -153,7 +157,7 @@ func (t *Table) hasRowID() bool { return t.Rel.PrimaryKey == "" }
 // write turns changes into what flow applies: arrangement changes for the rows and each unique index, and
 // chunks of the rows that go away and come.
 func (t *Table) write(cs []change) (flow.TableWrite, error) {
-	w := flow.TableWrite{Job: flow.JobID(t.Rel.ID), Changes: make([][]storage.Change, 1+len(t.unique))}
+	w := flow.TableWrite{Job: flow.JobID(t.Rel.ID), Changes: make([][]storage.Change, 1+len(t.indexes))}
 	rows := make([]storage.Change, 0, len(cs))
 	size := min(vec.ChunkSize, 2*len(cs))
 	chunk := vec.NewChunk(t.types, size)
@@ -182,35 +186,13 @@ func (t *Table) write(cs []change) (flow.TableWrite, error) {
 		w.Chunks = append(w.Chunks, chunk)
 	}
 	w.Changes[0] = rows
-	for j, u := range t.unique {
-		w.Changes[1+j] = t.indexChanges(u, w.Chunks)
-	}
-	return w, nil
-}
-
-// indexChanges derives the changes of a unique index from all rows that go and come. Retractions come
-// first, so that a value that moves from one row to another in the same transaction stays.
-func (t *Table) indexChanges(u *uniqueIndex, chunks []*vec.Chunk) []storage.Change {
-	var out []storage.Change
-	for _, retract := range []bool{true, false} {
-		for _, c := range chunks {
-			for i := range c.Len() {
-				if (c.Diff(i) < 0) != retract {
-					continue
-				}
-				k, ok := u.uniqueKey(nil, c, i)
-				if !ok {
-					continue
-				}
-				ch := storage.Change{Key: k, Delete: retract}
-				if !retract {
-					ch.Value = t.Key(nil, c, i)
-				}
-				out = append(out, ch)
-			}
+	for j, x := range t.indexes {
+		var err error
+		if w.Changes[1+j], err = t.indexChanges(x, w.Chunks); err != nil {
+			return w, err
 		}
 	}
-	return out
+	return w, nil
 }
 
 // Drop says that the table is gone: who waits for its lock, or asks for it later, is told so. The

@@ -29,6 +29,7 @@ type Tx struct {
 	enc          vec.RowsEncoder
 	// waiting is the request that the transaction waits for, under Locks.mu; nil if none.
 	waiting *request
+	foreignTx
 }
 
 type txTable struct {
@@ -37,10 +38,25 @@ type txTable struct {
 	keys              map[string]bool // locked; see lockKeys
 	rows              *btree.Map[string, Row]
 	bulk              []bulk // more rows, with keys that rows does not have
-	// unique has, for each unique index, what the transaction changed: the key of the row that
-	// has the value now, or "" for none.
-	unique []*btree.Map[string, string]
+	// entries has, for each index, what the transaction changed: the key of the row that has the entry
+	// now, or "" for none. changes is what the table's was when it was made: while the transaction has changed something,
+	// it has a lock, and they are the same.
+	entries []*btree.Map[string, string]
+	changes int
+	// references are the keys that the transaction keeps others from deleting (false), or from referencing (true).
+	references map[string]bool
+	// allReferences is how it has the lock for all of them.
+	allReferences lockMode
 }
+
+// lockMode is how a transaction has a lock.
+type lockMode uint8
+
+const (
+	unlocked lockMode = iota
+	shared
+	alone
+)
 
 // NewTx makes an empty transaction.
 func NewTx() *Tx { return &Tx{tables: map[uint32]*txTable{}} }
@@ -58,7 +74,7 @@ func (x *Tx) Empty() bool {
 // Locked tells whether the transaction has a lock.
 func (x *Tx) Locked() bool {
 	for _, tt := range x.order {
-		if tt.shared || tt.exclusive || len(tt.keys) > 0 {
+		if tt.shared || tt.exclusive || len(tt.keys) > 0 || tt.allReferences != unlocked {
 			return true
 		}
 	}
@@ -80,13 +96,19 @@ func (x *Tx) table(t *Table) *txTable {
 	tt := x.tables[uint32(t.Rel.ID)]
 	if tt == nil {
 		tt = &txTable{t: t, keys: map[string]bool{}, rows: &btree.Map[string, Row]{}}
-		for range t.unique {
-			tt.unique = append(tt.unique, &btree.Map[string, string]{})
-		}
+		tt.renew()
 		x.tables[uint32(t.Rel.ID)] = tt
 		x.order = append(x.order, tt)
 	}
 	return tt
+}
+
+// renew makes the maps of the indexes.
+func (tt *txTable) renew() {
+	tt.entries, tt.changes = nil, tt.t.changes
+	for range tt.t.indexes {
+		tt.entries = append(tt.entries, &btree.Map[string, string]{})
+	}
 }
 
 // Lock takes the table's lock, until the transaction ends. One that shares the lock and wants it alone
@@ -107,6 +129,9 @@ func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
 	tt.shared, tt.exclusive = !exclusive, exclusive
 	if t.dropped.Load() {
 		return t.gone()
+	}
+	if tt.changes != t.changes {
+		tt.renew()
 	}
 	return nil
 }
@@ -147,12 +172,12 @@ func (tt *txTable) get(key string) (Row, error) {
 // allocations of a large transaction.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// uniqueOwner gives the key of the row that has a value in a unique index, "" for none.
-func (tt *txTable) uniqueOwner(j int, uk []byte) (string, error) {
-	if owner, ok := tt.unique[j].Get(string(uk)); ok {
+// owner gives the key of the row that has an entry in an index, "" for none.
+func (tt *txTable) owner(j int, uk []byte) (string, error) {
+	if owner, ok := tt.entries[j].Get(string(uk)); ok {
 		return owner, nil
 	}
-	v, ok, err := tt.t.unique[j].arr.HeadGet(uk)
+	v, ok, err := tt.t.indexes[j].arr.HeadGet(uk)
 	if err != nil || !ok {
 		return "", err
 	}
@@ -176,7 +201,17 @@ const manyKeys = 10_000
 // lockKeys locks all keys that rows of c would take, in their order, so that two statements that want the
 // same ones do not wait for each other. Under the exclusive lock there is no need.
 func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk) error {
-	if tt.exclusive || tt.t.hasRowID() && len(tt.t.unique) == 0 {
+	for {
+		changes := tt.t.changes
+		if err := x.lockKeysOnce(ctx, tt, c); err != nil || changes == tt.t.changes {
+			return err
+		}
+		// While it waited, the table has got another index.
+	}
+}
+
+func (x *Tx) lockKeysOnce(ctx context.Context, tt *txTable, c *vec.Chunk) error {
+	if tt.exclusive || tt.t.hasRowID() && len(tt.t.indexes) == 0 {
 		return nil
 	}
 	if len(tt.keys) >= manyKeys && tt.t.locks.try(x, &tt.t.lock, true) {
@@ -188,9 +223,16 @@ func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk) error {
 		if !tt.t.hasRowID() {
 			keys = append(keys, lockName(0, tt.t.Key(nil, c, i)))
 		}
-		for j, u := range tt.t.unique {
-			if k, ok := u.uniqueKey(nil, c, i); ok {
-				keys = append(keys, lockName(1+j, k))
+		for _, u := range tt.t.indexes {
+			if u.multi {
+				continue
+			}
+			k, ok, err := u.key(nil, c, i)
+			if err != nil {
+				return err
+			}
+			if ok {
+				keys = append(keys, lockName(u.arr.ID(), k))
 			}
 		}
 	}
@@ -214,8 +256,8 @@ func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk) error {
 	return x.Lock(ctx, tt.t, false)
 }
 
-// lockName names a key of index number i for locking.
-func lockName(i int, key []byte) string {
+// lockName names a key of an index for locking; i is its arrangement, 0 for the table's own key.
+func lockName(i storage.TableID, key []byte) string {
 	b := binary.AppendUvarint(make([]byte, 0, len(key)+2), uint64(i))
 	return string(append(b, key...))
 }
@@ -228,9 +270,50 @@ func (x *Tx) Prepare(ctx context.Context, t *Table, c *vec.Chunk) error {
 	return x.lockKeys(ctx, x.table(t), c)
 }
 
+// ConflictWith gives the row that has the values of row i of c in one of some unique constraints or indexes, nil if there is none. It is
+// called after Prepare or under the exclusive lock.
+func (x *Tx) ConflictWith(t *Table, c *vec.Chunk, i int, names []string) (*Conflict, error) {
+	tt := x.table(t)
+	if !t.hasRowID() && slices.Contains(names, t.primaryName()) {
+		key := t.Key(nil, c, i)
+		if r, err := tt.get(string(key)); err != nil || r.New != nil {
+			return &Conflict{Constraint: t.primaryName(), Key: key, Row: r.New}, err
+		}
+	}
+	for j, u := range t.indexes {
+		if u.multi || !slices.Contains(names, u.name) {
+			continue
+		}
+		e, ok, err := u.key(nil, c, i)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		owner, err := tt.owner(j, e)
+		if err != nil {
+			return nil, err
+		}
+		if owner != "" {
+			r, err := tt.get(owner)
+			return &Conflict{Constraint: u.name, Key: []byte(owner), Row: r.New}, err
+		}
+	}
+	return nil, nil
+}
+
 // Insert puts row i of c into the table, after Prepare or under the exclusive lock. If a unique key is
 // taken, it gives the conflict and changes nothing.
-func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
+func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) { return x.insert(t, c, i, nil) }
+
+// Replace is Insert of a row in place of another one, with another key or the same, that Delete has taken out in the same
+// statement: old is its key. For foreign keys that is an update.
+func (x *Tx) Replace(t *Table, old []byte, c *vec.Chunk, i int) (*Conflict, error) {
+	return x.insert(t, c, i, old)
+}
+
+func (x *Tx) insert(t *Table, c *vec.Chunk, i int, old []byte) (*Conflict, error) {
 	if t.late(c, i) {
 		return nil, t.tooOld(c, i)
 	}
@@ -251,12 +334,22 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 			}, nil
 		}
 	}
-	for j, u := range t.unique {
-		uk, ok := u.uniqueKey(nil, c, i)
+	var few [4]string
+	entries := few[:0]
+	for j, u := range t.indexes {
+		e, ok, err := u.entry(c, i, x.key)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, string(e))
 		if !ok {
+			entries[j] = ""
 			continue
 		}
-		owner, err := tt.uniqueOwner(j, uk)
+		if u.multi {
+			continue
+		}
+		owner, err := tt.owner(j, e)
 		if err != nil {
 			return nil, err
 		}
@@ -265,15 +358,12 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &Conflict{
-				Constraint: u.con.Name, Key: []byte(owner), Row: old.New,
-				Err: t.duplicate(u.con.Name, u.con.Columns, c, i),
-			}, nil
+			return &Conflict{Constraint: u.name, Key: []byte(owner), Row: old.New, Err: t.taken(u, c, i)}, nil
 		}
 	}
-	for j, u := range t.unique {
-		if uk, ok := u.uniqueKey(nil, c, i); ok {
-			tt.unique[j].Set(string(uk), key)
+	for j, e := range entries {
+		if e != "" {
+			tt.entries[j].Set(e, key)
 		}
 	}
 	r.New = vec.EncodeRow(nil, c.Cols, i)
@@ -281,6 +371,7 @@ func (x *Tx) Insert(t *Table, c *vec.Chunk, i int) (*Conflict, error) {
 		return nil, err
 	}
 	tt.rows.Set(key, r)
+	x.came(t, old, key, r.New)
 	return nil, nil
 }
 
@@ -297,11 +388,16 @@ func (x *Tx) Delete(t *Table, c *vec.Chunk, i int) (bool, error) {
 	if err != nil || r.New == nil {
 		return false, err
 	}
-	for j, u := range t.unique {
-		if uk, ok := u.uniqueKey(nil, c, i); ok {
-			tt.unique[j].Set(string(uk), "")
+	for j, u := range t.indexes {
+		e, ok, err := u.entry(c, i, x.key)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			tt.entries[j].Set(string(e), "")
 		}
 	}
+	x.went(t, key, r.New)
 	r.New = nil
 	x.bytes += int64(len(key) + len(r.Old) + 12)
 	if err := x.checkSize(); err != nil {
@@ -332,17 +428,21 @@ func (x *Tx) checkSize() error {
 }
 
 // Savepoint is a state of a transaction's changes to go back to. Locks taken since stay.
-type Savepoint struct{ tables map[uint32]txCopy }
+type Savepoint struct {
+	tables  map[uint32]txCopy
+	foreign foreignTx
+}
 
 type txCopy struct {
-	rows   *btree.Map[string, Row]
-	bulk   []bulk
-	unique []*btree.Map[string, string]
+	rows    *btree.Map[string, Row]
+	bulk    []bulk
+	entries []*btree.Map[string, string]
+	changes int
 }
 
 // Save remembers the present changes.
 func (x *Tx) Save() Savepoint {
-	s := Savepoint{tables: map[uint32]txCopy{}}
+	s := Savepoint{tables: map[uint32]txCopy{}, foreign: x.saved()}
 	for id, tt := range x.tables {
 		s.tables[id] = tt.copy()
 	}
@@ -350,29 +450,29 @@ func (x *Tx) Save() Savepoint {
 }
 
 func (tt *txTable) copy() txCopy {
-	c := txCopy{rows: tt.rows.Copy(), bulk: tt.saved()}
-	for _, u := range tt.unique {
-		c.unique = append(c.unique, u.Copy())
+	c := txCopy{rows: tt.rows.Copy(), bulk: tt.saved(), changes: tt.changes}
+	for _, e := range tt.entries {
+		c.entries = append(c.entries, e.Copy())
 	}
 	return c
 }
 
 // Restore goes back to a savepoint, which stays valid.
 func (x *Tx) Restore(s Savepoint) {
+	x.foreignTx = s.foreign.saved()
 	for id, tt := range x.tables {
 		c, ok := s.tables[id]
-		if !ok {
+		if !ok || c.changes != tt.changes {
+			// It had changed nothing then.
 			tt.rows, tt.bulk = &btree.Map[string, Row]{}, nil
-			for j := range tt.unique {
-				tt.unique[j] = &btree.Map[string, string]{}
-			}
+			tt.renew()
 			continue
 		}
 		d := txCopy{rows: c.rows.Copy()}
-		for _, u := range c.unique {
-			d.unique = append(d.unique, u.Copy())
+		for _, e := range c.entries {
+			d.entries = append(d.entries, e.Copy())
 		}
-		tt.rows, tt.bulk, tt.unique = d.rows, c.bulk, d.unique
+		tt.rows, tt.bulk, tt.entries = d.rows, c.bulk, d.entries
 	}
 }
 
@@ -441,11 +541,12 @@ func (x *Tx) Release() {
 		if len(tt.keys) > 0 {
 			tt.t.releaseKeys(x, tt.keys)
 		}
+		x.releaseReferences(tt)
 		if tt.shared || tt.exclusive {
 			tt.t.locks.release(x, &tt.t.lock)
 		}
 	}
-	x.tables, x.order, x.bytes = map[uint32]*txTable{}, nil, 0
+	x.tables, x.order, x.bytes, x.foreignTx = map[uint32]*txTable{}, nil, 0, foreignTx{}
 }
 
 // Replay applies a log record again. find gives the table of an id, nil if it was dropped since.
@@ -503,5 +604,7 @@ func (x *Tx) DeleteAll(t *Table) error {
 			return err
 		}
 	}
+	// All tables that reference this one are emptied with it.
+	x.events = slices.DeleteFunc(x.events, func(e event) bool { return e.t == t && e.new == nil })
 	return nil
 }

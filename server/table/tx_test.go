@@ -59,7 +59,7 @@ func TestUniqueValuesMoveAcrossChunks(t *testing.T) {
 	})
 	for range 2 {
 		entries := 0
-		w.must(tab.unique[0].arr.HeadScan(nil, nil, func(_, v []byte) error {
+		w.must(tab.indexes[0].arr.HeadScan(nil, nil, func(_, v []byte) error {
 			entries++
 			if _, ok, err := tab.Arr.HeadGet(v); !ok || err != nil {
 				t.Errorf("an entry of the index names the row %x, which is not there: %v", v, err)
@@ -202,7 +202,7 @@ func TestConcurrentTransactions(t *testing.T) {
 			total, rows = total+v, rows+1
 			return nil
 		}))
-		w.must(tab.unique[0].arr.HeadScan(nil, nil, func(_, _ []byte) error { entries++; return nil }))
+		w.must(tab.indexes[0].arr.HeadScan(nil, nil, func(_, _ []byte) error { entries++; return nil }))
 		if total != 100*keys || rows != keys || entries != keys {
 			t.Errorf("total %d in %d rows, %d in the index", total, rows, entries)
 		}

@@ -234,7 +234,7 @@ func (w *world) line(out *strings.Builder, line string) {
 		t := w.tables[f[1]]
 		arr := t.Arr
 		if f[0] == "index" {
-			arr = t.unique[0].arr
+			arr = t.indexes[0].arr
 		}
 		n := 0
 		w.must(arr.HeadScan(nil, nil, func(_, v []byte) error {

@@ -19,6 +19,8 @@ type ColumnConstraint struct {
 	ExprText string
 	// References is of a foreign key.
 	References *References
+	// NullsNotDistinct is of UNIQUE.
+	NullsNotDistinct bool
 	// Always tells GENERATED ALWAYS AS IDENTITY from BY DEFAULT; Sequence are the options in parentheses.
 	Always   bool
 	Sequence []SequenceOption
@@ -49,16 +51,33 @@ type TableConstraint struct {
 	Expr       Expr
 	ExprText   string
 	References *References
-	Pos        int
+	// NullsNotDistinct is of UNIQUE.
+	NullsNotDistinct bool
+	// NotValid: rows that are there already are not checked (ALTER TABLE ... ADD ... NOT VALID).
+	NotValid bool
+	Pos      int
 }
 
 // References is the target of a foreign key.
 type References struct {
-	Table    Name
-	Columns  []string
-	OnDelete string // "", "cascade", "set null", "set default", "restrict", "no action"
-	OnUpdate string
+	Table     Name
+	Columns   []string
+	MatchFull bool
+	OnDelete  string // "", "cascade", "set null", "set default", "restrict", "no action"
+	OnUpdate  string
+	// SetColumns are those of ON DELETE SET NULL or DEFAULT (columns), nil for all.
+	SetColumns           []string
+	Deferrable, Deferred bool
 }
+
+// SetConstraints is SET CONSTRAINTS names (nil: ALL) DEFERRED or IMMEDIATE.
+type SetConstraints struct {
+	Names    []Name
+	Deferred bool
+	Pos      int
+}
+
+func (*SetConstraints) stmt() {}
 
 // Option is one entry of WITH (...): names folded, values as text ("" and IsSet false for a bare name).
 type Option struct {
@@ -145,17 +164,18 @@ type (
 	}
 	// CreateIndex is CREATE INDEX.
 	CreateIndex struct {
-		Name         string // "" : chosen by the server
-		Table        Name
-		Unique       bool
-		Concurrently bool
-		IfNotExists  bool
-		Columns      []OrderItem
-		Texts        []string // the text of each expression of Columns
-		Include      []string
-		Where        Expr
-		WhereText    string
-		Pos          int
+		Name             string // "" : chosen by the server
+		Table            Name
+		Unique           bool
+		NullsNotDistinct bool
+		Concurrently     bool
+		IfNotExists      bool
+		Columns          []OrderItem
+		Texts            []string // the text of each expression of Columns
+		Include          []string
+		Where            Expr
+		WhereText        string
+		Pos              int
 	}
 	// CreateSchema is CREATE SCHEMA.
 	CreateSchema struct {
@@ -185,6 +205,8 @@ type (
 	// "owner" has NewName, "rename_column" has Column and NewName, "resume" nothing, "set_options" has
 	// Options. Others carry Unsupported text.
 	//
+	// "add_foreign_key" has Constraint; "drop_constraint" and "validate_constraint" have NewName, the former also MissingOK and Cascade.
+	//
 	// ALTER FUNCTION has Func instead of Name; its action "attributes" has Attributes.
 	Alter struct {
 		Kind       ObjectKind
@@ -196,6 +218,9 @@ type (
 		Column     string
 		NewName    string
 		Options    []Option
+		Constraint *TableConstraint
+		MissingOK  bool
+		Cascade    bool
 		Pos        int
 	}
 	// Explain is EXPLAIN of Stmt.

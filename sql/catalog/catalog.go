@@ -76,7 +76,40 @@ type Unique struct {
 	Name    string
 	Columns []int
 	Primary bool
+	// NullsNotDistinct: NULL is a value like another.
+	NullsNotDistinct bool `json:",omitempty"`
 }
+
+// ForeignKey is a FOREIGN KEY constraint. All sets of columns are in the order in which the constraint names them.
+type ForeignKey struct {
+	ID      ID
+	Name    string
+	Columns []int
+	// Ref is the referenced table, RefColumns its columns, and Key the name of the unique constraint or index that they have there.
+	Ref        ID
+	RefColumns []int
+	Key        string
+	MatchFull  bool `json:",omitempty"`
+	// OnDelete and OnUpdate are one of the constants below.
+	OnDelete string `json:",omitempty"`
+	OnUpdate string `json:",omitempty"`
+	// SetColumns are the columns that ON DELETE SET NULL or DEFAULT sets, nil for all.
+	SetColumns []int `json:",omitempty"`
+	Deferrable bool  `json:",omitempty"`
+	Deferred   bool  `json:",omitempty"`
+	NotValid   bool  `json:",omitempty"`
+	// Table is the id of the arrangement of its index.
+	Table uint32
+}
+
+// The actions of a foreign key.
+const (
+	NoAction   = ""
+	Restrict   = "restrict"
+	Cascade    = "cascade"
+	SetNull    = "set null"
+	SetDefault = "set default"
+)
 
 // IndexColumn is a column of an index: one of the indexed relation by its name, or an expression over
 // its columns, which is the index's column Column.
@@ -92,6 +125,10 @@ type IndexDef struct {
 	Columns []IndexColumn
 	Include []string `json:",omitempty"`
 	Where   string   `json:",omitempty"` // SQL text
+	// Unique indexes have an arrangement Table, with which their table keeps rows from having the same values.
+	Unique           bool   `json:",omitempty"`
+	NullsNotDistinct bool   `json:",omitempty"`
+	Table            uint32 `json:",omitempty"`
 }
 
 // Expressions lists the columns that are expressions.
@@ -122,7 +159,9 @@ type Relation struct {
 	PrimaryKey string   `json:",omitempty"`
 	Uniques    []Unique `json:",omitempty"`
 	Checks     []Check  `json:",omitempty"`
-	AppendOnly bool     `json:",omitempty"`
+	// ForeignKeys are those of a table.
+	ForeignKeys []ForeignKey `json:",omitempty"`
+	AppendOnly  bool         `json:",omitempty"`
 	// SourceKeys are sets of columns of which the connector of a source promises that they are never NULL and that no two
 	// rows agree in all of them.
 	SourceKeys [][]int `json:",omitempty"`
@@ -320,6 +359,26 @@ type Catalog struct {
 	indexes map[ID][]*Relation
 	// into are the sinks that write to tables, by table.
 	into map[ID][]*Relation
+}
+
+// Referrer is a foreign key with its table.
+type Referrer struct {
+	Table *Relation
+	Key   *ForeignKey
+}
+
+// Referrers lists the foreign keys that reference a table, also those of itself, by id.
+func (c *Catalog) Referrers(id ID) []Referrer {
+	var rs []Referrer
+	for _, r := range c.Relations {
+		for k := range r.ForeignKeys {
+			if f := &r.ForeignKeys[k]; f.Ref == id {
+				rs = append(rs, Referrer{r, f})
+			}
+		}
+	}
+	sort.Slice(rs, func(i, j int) bool { return rs[i].Key.ID < rs[j].Key.ID })
+	return rs
 }
 
 // Schema is a namespace.

@@ -3,6 +3,7 @@ package parse
 import (
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/parse/lex"
+	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 func isTableConstraint(t *lex.Token) bool {
@@ -33,6 +34,7 @@ func (p *parser) columnConstraint() (c ast.ColumnConstraint, ok bool) {
 	case p.isWord("unique"):
 		p.next()
 		c.Kind = ast.ConUnique
+		c.NullsNotDistinct = p.nullsNotDistinct()
 		p.indexParameters(true)
 	case p.isWord("primary"):
 		p.next()
@@ -81,7 +83,7 @@ func (p *parser) columnConstraint() (c ast.ColumnConstraint, ok bool) {
 		}
 		return c, false
 	}
-	p.constraintAttributes()
+	p.constraintAttributes(c.References)
 	return c, true
 }
 
@@ -95,9 +97,6 @@ func (p *parser) checkExpr() (ast.Expr, string) {
 
 // indexParameters reads what may follow PRIMARY KEY and UNIQUE.
 func (p *parser) indexParameters(column bool) {
-	if p.isWord("nulls") {
-		p.unsupported(p.pos(), "NULLS NOT DISTINCT")
-	}
 	if !column && p.acceptWord("include") {
 		p.nameList()
 	}
@@ -110,15 +109,47 @@ func (p *parser) indexParameters(column bool) {
 	}
 }
 
-// constraintAttributes reads [NOT] DEFERRABLE and INITIALLY, of which only the defaults are
-// supported.
-func (p *parser) constraintAttributes() {
+// nullsNotDistinct reads NULLS [NOT] DISTINCT.
+func (p *parser) nullsNotDistinct() bool {
+	if !p.acceptWord("nulls") {
+		return false
+	}
+	not := p.acceptWord("not")
+	p.expectWord("distinct")
+	return not
+}
+
+// constraintAttributes reads [NOT] DEFERRABLE and INITIALLY; only foreign keys, with r, can have other than the defaults.
+func (p *parser) constraintAttributes(r *ast.References) {
+	never, immediate := false, false
 	for p.err == nil {
 		pos := p.pos()
 		switch {
-		case p.acceptWords("not", "deferrable"), p.acceptWords("initially", "immediate"):
+		case p.acceptWords("not", "deferrable"):
+			never = true
+			if r != nil && r.Deferred {
+				p.failf(sqlerr.SyntaxError, pos, "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
+			}
+		case p.acceptWords("initially", "immediate"):
+			immediate = true
 		case p.isWord("deferrable"), p.isWords("initially", "deferred"):
-			p.unsupported(pos, "DEFERRABLE")
+			if r == nil {
+				p.unsupported(pos, "DEFERRABLE")
+				return
+			}
+			if p.acceptWord("deferrable") {
+				r.Deferrable = true
+				break
+			}
+			p.next()
+			p.next()
+			switch {
+			case never:
+				p.failf(sqlerr.SyntaxError, pos, "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
+			case immediate:
+				p.failf(sqlerr.SyntaxError, pos, "multiple INITIALLY IMMEDIATE/DEFERRED clauses not allowed")
+			}
+			r.Deferrable, r.Deferred = true, true
 		default:
 			return
 		}
@@ -134,18 +165,31 @@ func (p *parser) references() *ast.References {
 	}
 	for p.err == nil {
 		switch {
-		case p.acceptWord("match"):
+		case p.isWord("match"):
 			pos := p.pos()
-			if w := p.acceptAnyOf("simple", "full", "partial"); w == "" {
+			p.next()
+			switch p.acceptAnyOf("simple", "full", "partial") {
+			case "":
 				p.unexpected()
-			} else if w != "simple" {
-				p.unsupported(pos, "MATCH "+upper(w))
+			case "full":
+				r.MatchFull = true
+			case "partial":
+				p.failf(sqlerr.FeatureNotSupported, pos, "MATCH PARTIAL not yet implemented")
 			}
 		case p.isWord("on") && !isWord(p.peek(1), "update"):
 			p.expectWord("on", "delete")
 			r.OnDelete = p.referentialAction()
-		case p.acceptWords("on", "update"):
+			if p.isSelf("(") && (r.OnDelete == "set null" || r.OnDelete == "set default") {
+				r.SetColumns = p.nameList()
+			}
+		case p.isWords("on", "update"):
+			pos := p.pos()
+			p.next()
+			p.next()
 			r.OnUpdate = p.referentialAction()
+			if p.isSelf("(") && (r.OnUpdate == "set null" || r.OnUpdate == "set default") {
+				p.failf(sqlerr.FeatureNotSupported, pos, "a column list with %s is only supported for ON DELETE actions", upper(r.OnUpdate))
+			}
 		default:
 			return r
 		}
@@ -191,9 +235,7 @@ func (p *parser) tableConstraint() ast.TableConstraint {
 		if p.isWords("using", "index") {
 			p.unsupported(p.pos(), "USING INDEX")
 		}
-		if p.isWord("nulls") {
-			p.unsupported(p.pos(), "NULLS NOT DISTINCT")
-		}
+		c.NullsNotDistinct = p.nullsNotDistinct()
 		c.Columns = p.nameList()
 		p.indexParameters(false)
 	case p.isWord("primary"):
@@ -216,6 +258,6 @@ func (p *parser) tableConstraint() ast.TableConstraint {
 	default:
 		p.unexpected()
 	}
-	p.constraintAttributes()
+	p.constraintAttributes(c.References)
 	return c
 }

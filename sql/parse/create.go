@@ -435,14 +435,7 @@ func (p *parser) createIndex(pos int) ast.Statement {
 	if p.acceptWord("include") {
 		c.Include = p.nameList()
 	}
-	if p.acceptWord("nulls") {
-		pos := p.prevEnd() - len("nulls")
-		not := p.acceptWord("not")
-		p.expectWord("distinct")
-		if not {
-			p.unsupported(pos, "NULLS NOT DISTINCT")
-		}
-	}
+	c.NullsNotDistinct = p.nullsNotDistinct()
 	if p.acceptWord("with") {
 		p.withOptions()
 	}

@@ -182,6 +182,20 @@ func (p *parser) alter() ast.Statement {
 		a.Action, a.Options = "set_options", p.withOptions()
 	case kind == ast.KindSequence:
 		return p.alterSequence(a)
+	case kind == ast.KindTable && p.addsForeignKey():
+		p.next()
+		c := p.tableConstraint()
+		c.NotValid = p.acceptWords("not", "valid")
+		a.Action, a.Constraint = "add_foreign_key", &c
+	case kind == ast.KindTable && p.isWords("drop", "constraint"):
+		p.next()
+		p.next()
+		a.Action, a.MissingOK, a.NewName = "drop_constraint", p.ifExists(), p.colID()
+		a.Cascade = p.cascade()
+	case kind == ast.KindTable && p.isWords("validate", "constraint"):
+		p.next()
+		p.next()
+		a.Action, a.NewName = "validate_constraint", p.colID()
 	default:
 		if p.tok().Kind == lex.EOF || p.isSelf(";") {
 			p.unexpected()
@@ -193,6 +207,17 @@ func (p *parser) alter() ast.Statement {
 		return p.unsupportedClause(a.Pos, "ALTER "+string(kind)+" with several actions")
 	}
 	return a
+}
+
+// addsForeignKey tells whether ADD [CONSTRAINT name] FOREIGN KEY follows.
+func (p *parser) addsForeignKey() bool {
+	if !p.isWord("add") {
+		return false
+	}
+	if isWord(p.peek(1), "constraint") {
+		return isWord(p.peek(3), "foreign")
+	}
+	return isWord(p.peek(1), "foreign") && isWord(p.peek(2), "key")
 }
 
 // actionName is what an ALTER wants to do, for the message: its words up to a name.

@@ -5,13 +5,34 @@ import (
 	"github.com/weirdb/weir/sql/parse/lex"
 )
 
+// setConstraints reads SET CONSTRAINTS.
+func (p *parser) setConstraints(pos int) ast.Statement {
+	p.next()
+	c := &ast.SetConstraints{Pos: pos}
+	if !p.acceptWord("all") {
+		for p.err == nil {
+			c.Names = append(c.Names, p.relationName())
+			if !p.acceptSelf(",") {
+				break
+			}
+		}
+	}
+	switch p.acceptAnyOf("deferred", "immediate") {
+	case "deferred":
+		c.Deferred = true
+	case "":
+		p.unexpected()
+	}
+	return c
+}
+
 // set reads SET in its many forms.
 func (p *parser) set() ast.Statement {
 	s := &ast.Set{Pos: p.pos()}
 	p.next()
 	switch {
 	case p.isWord("constraints"):
-		return p.skipStatement("SET CONSTRAINTS")
+		return p.setConstraints(s.Pos)
 	case p.isWords("local") && !p.setsVariable(1):
 		p.next()
 		s.Local = true
