@@ -76,11 +76,16 @@ type Bound struct {
 	// Functions lists the functions in SQL that are called, directly, by one another or in views, by ID, and OwnFunctions those
 	// of them that the statement itself calls.
 	Functions, OwnFunctions []catalog.ID
+	// Locks are the tables whose rows FOR UPDATE and its kin lock.
+	Locks []Lock
 
 	meta  *logical.Meta
 	query *bind.Query
 	dml   *plan.DML
 }
+
+// Lock is a table whose rows a statement locks.
+type Lock = bind.Lock
 
 // IsQuery tells whether the statement is a query rather than INSERT, UPDATE or DELETE.
 func (b *Bound) IsQuery() bool { return b.dml == nil }
@@ -137,6 +142,7 @@ func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
 	}
 	out.ParamTypes = b.Params()
 	out.Relations, out.Named = b.Relations(), b.Named()
+	out.Locks = b.Locks()
 	out.Functions, out.OwnFunctions = b.Functions()
 	return out, nil
 }
@@ -273,6 +279,9 @@ type StreamOptions struct {
 func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	if len(b.ParamTypes) > 0 {
 		return nil, sqlerr.Newf(sqlerr.InvalidTableDefinition, "materialized views may not be defined using bound parameters")
+	}
+	if len(b.Locks) > 0 {
+		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "%s in a query that is kept up to date is not supported", b.Locks[0].Clause)
 	}
 	m := copyMeta(b)
 	ids, names := outIDs(b.query)

@@ -159,7 +159,7 @@ func addCastKernels(t table) {
 		cast(types.Float8, k, floatToInt(k))
 		cast(types.Numeric, k, decimalToInt(k))
 	}
-	for _, k := range []types.Kind{types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace} {
+	for _, k := range []types.Kind{types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace, types.Regrole} {
 		cast(types.Int2, k, unary(oidOf))
 		cast(types.Int4, k, unary(oidOf))
 		cast(types.Int8, k, unaryErr(func(a int64) (int64, error) {

@@ -76,6 +76,8 @@ type Binder struct {
 	named map[int]uint32
 	// inlinedCalls and copied count what maxInlined and maxCopied bound.
 	inlinedCalls, copied int
+	// locks are what FOR UPDATE locks.
+	locks []Lock
 }
 
 // New makes a Binder. Types that are known of parameters are given in params (Unknown: not known).

@@ -271,7 +271,7 @@ func checkClauses(sel *ast.Select) {
 		fail(sqlerr.FeatureNotSupported, leftmost(sel.Offset), "OFFSET in a recursive query is not implemented")
 	case sel.Limit != nil:
 		fail(sqlerr.FeatureNotSupported, leftmost(sel.Limit), "LIMIT in a recursive query is not implemented")
-	case sel.Locking:
+	case len(sel.Locking) > 0:
 		fail(sqlerr.FeatureNotSupported, sqlerr.NoPos, "FOR UPDATE/SHARE in a recursive query is not implemented")
 	}
 }
@@ -281,7 +281,7 @@ func terms(is func(string) bool, op *ast.SetOp) *ast.SetOp {
 	for {
 		l := bare(op.L)
 		in, ok := l.Body.(*ast.SetOp)
-		if !ok || in.Op != ast.Union || in.All != op.All || l.With != nil || len(l.OrderBy) > 0 || l.Limit != nil || l.Offset != nil || l.Locking ||
+		if !ok || in.Op != ast.Union || in.All != op.All || l.With != nil || len(l.OrderBy) > 0 || l.Limit != nil || l.Offset != nil || len(l.Locking) > 0 ||
 			len(references(is, in.R)) == 0 || len(references(is, op.R)) == 0 {
 			return op
 		}
@@ -318,7 +318,7 @@ func branches(q *ast.Select, f func(*ast.Select)) {
 func bare(q *ast.Select) *ast.Select {
 	for {
 		in, ok := q.Body.(*ast.Select)
-		if !ok || q.With != nil || len(q.OrderBy) > 0 || q.Limit != nil || q.Offset != nil || q.Locking {
+		if !ok || q.With != nil || len(q.OrderBy) > 0 || q.Limit != nil || q.Offset != nil || len(q.Locking) > 0 {
 			return q
 		}
 		q = in

@@ -11,9 +11,7 @@ import (
 
 // query binds a query whose outer query is parent. Its columns may still be of type Unknown.
 func (b *Binder) query(parent *scope, q *ast.Select) *Query {
-	if q.Locking {
-		unsupported(q.Pos, "FOR UPDATE or FOR SHARE")
-	}
+	notLocking(q)
 	s := &scope{parent: parent, q: &queryState{}}
 	b.with(s, q.With)
 	if len(s.ctes) > 0 {
@@ -48,6 +46,7 @@ type target struct {
 func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 	s.q.named = c.Windows
 	node := b.from(s, c.From)
+	from := node
 
 	// The order of the clauses is that of Postgres's analysis, so that of two mistakes the same one is
 	// reported.
@@ -81,6 +80,7 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 	if s.q.recursive && len(s.q.aggs) > 0 {
 		fail(sqlerr.InvalidRecursion, s.q.aggs[0].pos, "aggregate functions are not allowed in a recursive query's recursive term")
 	}
+	b.lockRows(s, c, q, from)
 	grouped := len(c.GroupBy) > 0 || len(s.q.aggs) > 0 || having != nil
 	if grouped {
 		node = b.group(s, node, sets, groupExprs, targets, &having)

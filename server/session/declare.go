@@ -40,6 +40,9 @@ func (s *session) declare(ctx context.Context, t *tx, e *execution, st *ast.Decl
 	if err != nil {
 		return pgwire.Result{}, err
 	}
+	if _, err := s.lockRows(ctx, t, e.p.bound.Locks, false); err != nil {
+		return pgwire.Result{}, err
+	}
 	scroll := scrollIfNeeded
 	switch {
 	case st.Scroll:

@@ -586,6 +586,9 @@ func (d *definer) comment(st *ast.Comment) error {
 	if st.Kind == ast.KindFunction {
 		return d.commentFunction(st)
 	}
+	if st.Kind == ast.KindSchema {
+		return d.commentSchema(st)
+	}
 	kind, col := st.Kind, st.Column
 	text := ""
 	if st.Text != nil {

@@ -47,6 +47,9 @@ func (s *session) dml(ctx context.Context, t *tx, e *execution) (pgwire.Result, 
 			return pgwire.Result{}, err
 		}
 	}
+	if _, err := s.lockRows(ctx, t, e.p.bound.Locks, false); err != nil {
+		return pgwire.Result{}, err
+	}
 	var tag string
 	switch d.Kind {
 	case plan.Insert:
@@ -543,6 +546,8 @@ func statementName(st ast.Statement) string {
 		return "DROP"
 	case *ast.Truncate:
 		return "TRUNCATE TABLE"
+	case *ast.LockTable:
+		return "LOCK TABLE"
 	case *ast.Alter:
 		return "ALTER"
 	case *ast.Comment:

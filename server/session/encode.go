@@ -91,12 +91,14 @@ func typeLen(t types.Type) int16 {
 		return 1
 	case types.Int2:
 		return 2
-	case types.Int4, types.Float4, types.Date, types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
+	case types.Int4, types.Float4, types.Date, types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace, types.Regrole, types.Xid:
 		return 4
 	case types.Int8, types.Float8, types.Time, types.Timestamp, types.Timestamptz:
 		return 8
 	case types.Interval, types.UUID:
 		return 16
+	case types.Aclitem:
+		return 12
 	case types.Name:
 		return 64
 	}

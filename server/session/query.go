@@ -19,6 +19,7 @@ import (
 	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/server/table"
+	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -52,6 +53,13 @@ func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result
 	b, err := bindParams(p.batch, e.params)
 	if err != nil {
 		return pgwire.Result{}, err
+	}
+	sel, top := p.ast.(*ast.Select)
+	if skip, err := s.lockRows(ctx, t, p.bound.Locks, top && len(sel.Locking) > 0); err != nil {
+		return pgwire.Result{}, err
+	} else if skip {
+		e.columns(p.columns)
+		return pgwire.Result{Tag: "SELECT 0"}, nil
 	}
 	if e.maxRows > 0 {
 		c, err := s.openCursor(ctx, t, p, b, scrollIfNeeded)

@@ -2,6 +2,8 @@ package session
 
 import (
 	"fmt"
+	"math"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -95,11 +97,56 @@ func parseZone(v string) (*time.Location, string, error) {
 		secs := int(h * 3600)
 		return time.FixedZone(v, secs), v, nil
 	}
+	if m := offsetZone.FindStringSubmatch(v); m != nil {
+		// An interval, as in SET TIME ZONE INTERVAL '+01:30' HOUR TO MINUTE: hours to the east. The name has
+		// them twice, the second time as POSIX counts them.
+		h, _ := strconv.Atoi(m[2])
+		mins := "0"
+		if m[3] != "" {
+			mins = m[3]
+		}
+		n, _ := strconv.Atoi(mins)
+		secs := h*3600 + n*60
+		digits := m[2]
+		if n != 0 {
+			digits += ":" + m[3]
+		}
+		other := "-"
+		if m[1] == "-" {
+			secs, other = -secs, "+"
+		}
+		name := "<" + m[1] + digits + ">" + other + digits
+		return time.FixedZone(name, secs), name, nil
+	}
+	if m := posixZone.FindStringSubmatch(v); m != nil {
+		return parseZone(m[1])
+	}
 	loc, err := time.LoadLocation(v)
 	if err != nil {
 		return nil, "", err
 	}
 	return loc, loc.String(), nil
+}
+
+var (
+	offsetZone = regexp.MustCompile(`^([+-])(\d\d)(?::(\d\d))?(?::00)?$`)
+	posixZone  = regexp.MustCompile(`^<([+-]\d\d(?::\d\d)?)>[+-]\d\d(?::\d\d)?$`)
+)
+
+// memorySize accepts kilobytes or a number with a unit.
+func memorySize(v string) (string, bool) {
+	t := strings.TrimSpace(v)
+	n := strings.TrimRight(t, "kMGTB ")
+	if _, err := strconv.ParseInt(n, 10, 64); err != nil {
+		return "", false
+	}
+	switch strings.TrimSpace(t[len(n):]) {
+	case "":
+		return n + "kB", true
+	case "B", "kB", "MB", "GB", "TB":
+		return n + strings.TrimSpace(t[len(n):]), true
+	}
+	return "", false
 }
 
 func dateStyle(v string) (string, bool) {
@@ -168,7 +215,65 @@ func makeSettings() map[string]*setting {
 		{name: "default_table_access_method", def: "heap", help: "Accepted for compatibility."},
 		{name: "jit", def: "off", check: boolean, help: "Accepted for compatibility."},
 		{name: "enable_seqscan", def: "on", check: boolean, help: "Accepted for compatibility."},
-		{name: "work_mem", def: "4MB", help: "Accepted for compatibility."},
+		{name: "work_mem", def: "4MB", check: memorySize, help: "Accepted for compatibility."},
+		{name: "maintenance_work_mem", def: "64MB", check: memorySize, help: "Accepted for compatibility."},
+		{name: "temp_buffers", def: "8MB", check: memorySize, help: "Accepted for compatibility."},
+		{name: "effective_cache_size", def: "4GB", check: memorySize, help: "Accepted for compatibility."},
+		{name: "synchronize_seqscans", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "default_transaction_deferrable", def: "off", check: boolean, help: "Sets the default deferrable status of new transactions."},
+		{name: "transaction_deferrable", def: "off", check: boolean, help: "Sets the current transaction's deferrable status."},
+		{name: "password_encryption", def: "scram-sha-256", check: oneOf("scram-sha-256"), help: "Chooses the algorithm for encrypting passwords."},
+		{name: "default_toast_compression", def: "pglz", check: oneOf("pglz", "lz4"), help: "Accepted for compatibility."},
+		{name: "default_statistics_target", def: "100", check: integer(1, 10000), help: "Accepted for compatibility."},
+		{name: "enable_nestloop", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "enable_hashjoin", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "enable_mergejoin", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "enable_indexscan", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "enable_bitmapscan", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "geqo", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "plan_cache_mode", def: "auto", check: oneOf("auto", "force_generic_plan", "force_custom_plan"), help: "Accepted for compatibility."},
+		{name: "constraint_exclusion", def: "partition", check: oneOf("on", "off", "partition"), help: "Accepted for compatibility."},
+		{name: "cursor_tuple_fraction", def: "0.1", help: "Accepted for compatibility."},
+		{name: "max_parallel_workers_per_gather", def: "2", check: integer(0, 1024), help: "Accepted for compatibility."},
+		{name: "deadlock_timeout", def: "1s", check: timeout, help: "Accepted for compatibility."},
+		{name: "tcp_keepalives_idle", def: "0", check: integer(0, math.MaxInt32), help: "Accepted for compatibility."},
+		{name: "tcp_keepalives_interval", def: "0", check: integer(0, math.MaxInt32), help: "Accepted for compatibility."},
+		{name: "tcp_keepalives_count", def: "0", check: integer(0, math.MaxInt32), help: "Accepted for compatibility."},
+		{name: "tcp_user_timeout", def: "0", check: timeout, help: "Accepted for compatibility."},
+		{name: "client_connection_check_interval", def: "0", check: timeout, help: "Accepted for compatibility."},
+		{name: "session_replication_role", def: "origin", check: oneOf("origin", "replica", "local"), help: "Accepted for compatibility."},
+		{name: "gin_pending_list_limit", def: "4MB", check: memorySize, help: "Accepted for compatibility."},
+		{name: "array_nulls", def: "on", check: oneOf("on"), help: "Enable input of NULL elements in arrays."},
+		{name: "backslash_quote", def: "safe_encoding", check: oneOf("safe_encoding"), help: "Sets whether \"\\'\" is allowed in string literals."},
+		{name: "escape_string_warning", def: "on", check: boolean, help: "Accepted for compatibility."},
+		{name: "quote_all_identifiers", def: "off", check: oneOf("off"), help: "When generating SQL fragments, quote all identifiers."},
+		{name: "transform_null_equals", def: "off", check: oneOf("off"), help: "Treats \"expr=NULL\" as \"expr IS NULL\"."},
+		{name: "lc_messages", def: "C", check: oneOf("C", "C.UTF-8", "en_US.UTF-8", "POSIX"), help: "Accepted for compatibility."},
+		{name: "lc_monetary", def: "C", check: oneOf("C", "C.UTF-8", "en_US.UTF-8", "POSIX"), help: "Accepted for compatibility."},
+		{name: "lc_numeric", def: "C", check: oneOf("C", "C.UTF-8", "en_US.UTF-8", "POSIX"), help: "Accepted for compatibility."},
+		{name: "lc_time", def: "C", check: oneOf("C", "C.UTF-8", "en_US.UTF-8", "POSIX"), help: "Accepted for compatibility."},
+		// Facts that clients ask for.
+		{name: "block_size", def: "8192", fixed: true, help: "Shows the size of a disk block."},
+		{name: "data_checksums", def: "on", fixed: true, help: "Shows whether data checksums are turned on."},
+		{name: "data_directory_mode", def: "0700", fixed: true, help: "Shows the mode of the data directory."},
+		{name: "wal_segment_size", def: "16MB", fixed: true, help: "Shows the size of write ahead log segments."},
+		{name: "max_connections", def: "5000", fixed: true, help: "Sets the maximum number of concurrent connections."},
+		{name: "max_index_keys", def: "32", fixed: true, help: "Shows the maximum number of index keys."},
+		{name: "max_function_args", def: "100", fixed: true, help: "Shows the maximum number of function arguments."},
+		{name: "max_prepared_transactions", def: "0", fixed: true, help: "Sets the maximum number of simultaneously prepared transactions."},
+		{name: "max_locks_per_transaction", def: "64", fixed: true, help: "Sets the maximum number of locks per transaction."},
+		{name: "superuser_reserved_connections", def: "3", fixed: true, help: "Sets the number of connection slots reserved for superusers."},
+		{name: "segment_size", def: "1GB", fixed: true, help: "Shows the number of pages per disk file."},
+		{name: "ssl", def: "off", fixed: true, help: "Enables SSL connections."},
+		{name: "port", def: "9347", fixed: true, help: "Sets the TCP port the server listens on."},
+		{name: "fsync", def: "on", fixed: true, help: "Forces synchronization of updates to disk."},
+		{name: "full_page_writes", def: "on", fixed: true, help: "Writes full pages to the log."},
+		{name: "autovacuum", def: "on", fixed: true, help: "Starts the autovacuum subprocess."},
+		{name: "track_activities", def: "on", fixed: true, help: "Collects information about executing commands."},
+		{name: "track_counts", def: "on", fixed: true, help: "Collects statistics on database activity."},
+		{name: "wal_level", def: "replica", fixed: true, help: "Sets the level of information written to the log."},
+		{name: "hot_standby", def: "on", fixed: true, help: "Allows connections and queries during recovery."},
+		{name: "listen_addresses", def: "localhost", fixed: true, help: "Sets the host name or IP address(es) to listen to."},
 	}
 	m := make(map[string]*setting, len(list))
 	for i := range list {
@@ -178,7 +283,7 @@ func makeSettings() map[string]*setting {
 }
 
 func clientEncoding(v string) (string, bool) {
-	switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(v)) {
+	switch strings.ToLower(strings.NewReplacer("-", "", "_", "", "'", "").Replace(v)) {
 	case "utf8", "unicode":
 		return "UTF8", true
 	case "sqlascii":

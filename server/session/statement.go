@@ -427,6 +427,10 @@ func (s *session) dispatchOnce(ctx context.Context, t *tx, e *execution) (pgwire
 		return s.truncate(ctx, t, e, st)
 	case *ast.SetConstraints:
 		return s.setConstraints(ctx, t, e, st)
+	case *ast.Maintain:
+		return s.maintain(ctx, t, st)
+	case *ast.LockTable:
+		return s.lockTable(ctx, t, st)
 	case *ast.Set, *ast.Reset, *ast.Show, *ast.Explain, *ast.Prepare, *ast.Execute, *ast.Deallocate, *ast.Discard, *ast.Simple:
 		return s.utility(ctx, t, e)
 	}

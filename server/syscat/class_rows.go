@@ -245,6 +245,17 @@ func sequenceRows(c *content) {
 	}
 }
 
+// namespaceID is the oid of pg_namespace.
+const namespaceID = catalog.ID(2615)
+
+// schemaComment is what COMMENT ON SCHEMA said, or what PostgreSQL says of its own schemas.
+func schemaComment(s catalog.Schema) string {
+	if s.Comment != "" {
+		return s.Comment
+	}
+	return map[string]string{pgCatalog: "system catalog schema", catalog.PublicSchema: "standard public schema"}[s.Name]
+}
+
 func descriptionRows(c *content) {
 	class := c.sys.byName[[2]string{pgCatalog, "pg_class"}].rel.ID
 	c.columns("objoid", "classoid", "objsubid", "description")
@@ -261,6 +272,11 @@ func descriptionRows(c *content) {
 	for _, f := range c.cat.SortedFunctions() {
 		if f.Comment != "" {
 			c.add(f.ID, procID, 0, f.Comment)
+		}
+	}
+	for _, s := range c.env.schemas() {
+		if text := schemaComment(s); text != "" {
+			c.add(s.ID, namespaceID, 0, text)
 		}
 	}
 }

@@ -23,10 +23,10 @@ func databaseRelations() []relation {
 			roleid oid!, member oid!, grantor oid!, admin_option bool!`, rows: authMembersRows},
 		{schema: pgCatalog, name: "pg_database", oid: 1262, cols: `
 			oid oid!, datname name!, datdba oid!, encoding int4!, datlocprovider char!, datistemplate bool!,
-			datallowconn bool!, datconnlimit int4!, datfrozenxid oid!, datminmxid oid!, dattablespace oid!,
-			datcollate text!, datctype text!, daticulocale text, datcollversion text, datacl text[]`, rows: databaseRows},
+			datallowconn bool!, datconnlimit int4!, datfrozenxid xid!, datminmxid xid!, dattablespace oid!,
+			datcollate text!, datctype text!, daticulocale text, datcollversion text, datacl aclitem[]`, rows: databaseRows},
 		{schema: pgCatalog, name: "pg_tablespace", oid: 1213, cols: `
-			oid oid!, spcname name!, spcowner oid!, spcacl text[], spcoptions text[]`, rows: tablespaceRows},
+			oid oid!, spcname name!, spcowner oid!, spcacl aclitem[], spcoptions text[]`, rows: tablespaceRows},
 		{schema: pgCatalog, name: "pg_settings", view: true, cols: `
 			name text, setting text, unit text, category text, short_desc text, extra_desc text, context text,
 			vartype text, source text, min_val text, max_val text, enumvals text[], boot_val text,
@@ -36,10 +36,10 @@ func databaseRelations() []relation {
 			extconfig oid[], extcondition text[]`},
 		{schema: pgCatalog, name: "pg_stat_activity", view: true, cols: `
 			datid oid, datname name, pid int4, leader_pid int4, usesysid oid, usename name,
-			application_name text, client_addr text, client_hostname text, client_port int4,
+			application_name text, client_addr inet, client_hostname text, client_port int4,
 			backend_start timestamptz, xact_start timestamptz, query_start timestamptz,
-			state_change timestamptz, wait_event_type text, wait_event text, state text, backend_xid oid,
-			backend_xmin oid, query_id int8, query text, backend_type text`, rows: activityRows},
+			state_change timestamptz, wait_event_type text, wait_event text, state text, backend_xid xid,
+			backend_xmin xid, query_id int8, query text, backend_type text`, rows: activityRows},
 		{schema: pgCatalog, name: "pg_shdescription", oid: 2396, cols: `
 			objoid oid!, classoid oid!, description text!`},
 		{schema: pgCatalog, name: "pg_db_role_setting", oid: 2964, cols: `

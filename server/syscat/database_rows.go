@@ -2,6 +2,7 @@ package syscat
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weirdb/weir/sql/catalog"
@@ -45,6 +46,8 @@ func settingRows(c *content) {
 		vartype := "string"
 		if s.Default == "on" || s.Default == "off" {
 			vartype = "bool"
+		} else if _, err := strconv.Atoi(s.Default); err == nil {
+			vartype = "integer"
 		}
 		c.add(s.Name, s.Value, category, s.Help, context, vartype, source, s.Default, s.Default, false)
 	}

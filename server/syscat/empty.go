@@ -14,25 +14,25 @@ pg_catalog pg_available_extension_versions view name name, version text, install
 pg_catalog pg_available_extensions view name name, default_version text, installed_version text, comment text
 pg_catalog pg_backend_memory_contexts view name text, ident text, parent text, level int4, total_bytes int8, total_nblocks int8, free_bytes int8, free_chunks int8, used_bytes int8
 pg_catalog pg_conversion 2607 oid oid!, conname name!, connamespace oid!, conowner oid!, conforencoding int4!, contoencoding int4!, conproc regproc!, condefault bool!
-pg_catalog pg_default_acl 826 oid oid!, defaclrole oid!, defaclnamespace oid!, defaclobjtype char!, defaclacl text[]!
+pg_catalog pg_default_acl 826 oid oid!, defaclrole oid!, defaclnamespace oid!, defaclobjtype char!, defaclacl aclitem[]!
 pg_catalog pg_event_trigger 3466 oid oid!, evtname name!, evtevent name!, evtowner oid!, evtfoid oid!, evtenabled char!, evttags text[]
-pg_catalog pg_init_privs 3394 objoid oid!, classoid oid!, objsubid int4!, privtype char!, initprivs text[]!
+pg_catalog pg_init_privs 3394 objoid oid!, classoid oid!, objsubid int4!, privtype char!, initprivs aclitem[]!
 pg_catalog pg_largeobject 2613 loid oid!, pageno int4!, data bytea!
-pg_catalog pg_largeobject_metadata 2995 oid oid!, lomowner oid!, lomacl text[]
+pg_catalog pg_largeobject_metadata 2995 oid oid!, lomowner oid!, lomacl aclitem[]
 pg_catalog pg_locks view locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid oid, classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, fastpath bool, waitstart timestamptz
-pg_catalog pg_parameter_acl 6243 oid oid!, parname text!, paracl text[]
-pg_catalog pg_partitioned_table 3350 partrelid oid!, partstrat char!, partnatts int2!, partdefid oid!, partattrs int2vector!, partclass oidvector!, partcollation oidvector!, partexprs text
+pg_catalog pg_parameter_acl 6243 oid oid!, parname text!, paracl aclitem[]
+pg_catalog pg_partitioned_table 3350 partrelid oid!, partstrat char!, partnatts int2!, partdefid oid!, partattrs int2vector!, partclass oidvector!, partcollation oidvector!, partexprs pg_node_tree
 pg_catalog pg_policies view schemaname name, tablename name, policyname name, permissive text, roles name[], cmd text, qual text, with_check text
-pg_catalog pg_policy 3256 oid oid!, polname name!, polrelid oid!, polcmd char!, polpermissive bool!, polroles oid[]!, polqual text, polwithcheck text
+pg_catalog pg_policy 3256 oid oid!, polname name!, polrelid oid!, polcmd char!, polpermissive bool!, polroles oid[]!, polqual pg_node_tree, polwithcheck pg_node_tree
 pg_catalog pg_prepared_statements view name text, statement text, prepare_time timestamptz, parameter_types regtype[], from_sql bool, generic_plans int8, custom_plans int8
 pg_catalog pg_prepared_xacts view transaction oid, gid text, prepared timestamptz, owner name, database name
 pg_catalog pg_publication 6104 oid oid!, pubname name!, pubowner oid!, puballtables bool!, pubinsert bool!, pubupdate bool!, pubdelete bool!, pubtruncate bool!, pubviaroot bool!
 pg_catalog pg_publication_namespace 6237 oid oid!, pnpubid oid!, pnnspid oid!
-pg_catalog pg_publication_rel 6106 oid oid!, prpubid oid!, prrelid oid!, prqual text, prattrs int2vector
+pg_catalog pg_publication_rel 6106 oid oid!, prpubid oid!, prrelid oid!, prqual pg_node_tree, prattrs int2vector
 pg_catalog pg_publication_tables view pubname name, schemaname name, tablename name, attnames name[], rowfilter text
 pg_catalog pg_replication_origin 6000 roident oid!, roname text!
 pg_catalog pg_replication_origin_status view local_id oid, external_id text, remote_lsn text, local_lsn text
-pg_catalog pg_replication_slots view slot_name name, plugin name, slot_type text, datoid oid, database name, temporary bool, active bool, active_pid int4, xmin oid, catalog_xmin oid, restart_lsn text, confirmed_flush_lsn text, wal_status text, safe_wal_size int8, two_phase bool
+pg_catalog pg_replication_slots view slot_name name, plugin name, slot_type text, datoid oid, database name, temporary bool, active bool, active_pid int4, xmin xid, catalog_xmin xid, restart_lsn text, confirmed_flush_lsn text, wal_status text, safe_wal_size int8, two_phase bool
 pg_catalog pg_rules view schemaname name, tablename name, rulename name, definition text
 pg_catalog pg_seclabel 3596 objoid oid!, classoid oid!, objsubid int4!, provider text!, label text!
 pg_catalog pg_seclabels view objoid oid, classoid oid, objsubid int4, objtype text, objnamespace oid, objname text, provider text, label text
@@ -51,7 +51,7 @@ pg_catalog pg_stat_progress_copy view pid int4, datid oid, datname name, relid o
 pg_catalog pg_stat_progress_create_index view pid int4, datid oid, datname name, relid oid, index_relid oid, command text, phase text, lockers_total int8, lockers_done int8, current_locker_pid int8, blocks_total int8, blocks_done int8, tuples_total int8, tuples_done int8, partitions_total int8, partitions_done int8
 pg_catalog pg_stat_progress_vacuum view pid int4, datid oid, datname name, relid oid, phase text, heap_blks_total int8, heap_blks_scanned int8, heap_blks_vacuumed int8, index_vacuum_count int8, max_dead_tuples int8, num_dead_tuples int8
 pg_catalog pg_stat_recovery_prefetch view stats_reset timestamptz, prefetch int8, hit int8, skip_init int8, skip_new int8, skip_fpw int8, skip_rep int8, wal_distance int4, block_distance int4, io_depth int4
-pg_catalog pg_stat_replication view pid int4, usesysid oid, usename name, application_name text, client_addr text, client_hostname text, client_port int4, backend_start timestamptz, backend_xmin oid, state text, sent_lsn text, write_lsn text, flush_lsn text, replay_lsn text, write_lag interval, flush_lag interval, replay_lag interval, sync_priority int4, sync_state text, reply_time timestamptz
+pg_catalog pg_stat_replication view pid int4, usesysid oid, usename name, application_name text, client_addr inet, client_hostname text, client_port int4, backend_start timestamptz, backend_xmin xid, state text, sent_lsn text, write_lsn text, flush_lsn text, replay_lsn text, write_lag interval, flush_lag interval, replay_lag interval, sync_priority int4, sync_state text, reply_time timestamptz
 pg_catalog pg_stat_replication_slots view slot_name text, spill_txns int8, spill_count int8, spill_bytes int8, stream_txns int8, stream_count int8, stream_bytes int8, total_txns int8, total_bytes int8, stats_reset timestamptz
 pg_catalog pg_stat_slru view name text, blks_zeroed int8, blks_hit int8, blks_read int8, blks_written int8, blks_exists int8, flushes int8, truncates int8, stats_reset timestamptz
 pg_catalog pg_stat_ssl view pid int4, ssl bool, version text, cipher text, bits int4, client_dn text, client_serial numeric, issuer_dn text
@@ -76,7 +76,7 @@ pg_catalog pg_statio_user_indexes view relid oid, indexrelid oid, schemaname nam
 pg_catalog pg_statio_user_sequences view relid oid, schemaname name, relname name, blks_read int8, blks_hit int8
 pg_catalog pg_statio_user_tables view relid oid, schemaname name, relname name, heap_blks_read int8, heap_blks_hit int8, idx_blks_read int8, idx_blks_hit int8, toast_blks_read int8, toast_blks_hit int8, tidx_blks_read int8, tidx_blks_hit int8
 pg_catalog pg_statistic 2619 starelid oid!, staattnum int2!, stainherit bool!, stanullfrac float4!, stawidth int4!, stadistinct float4!, stakind1 int2!, stakind2 int2!, stakind3 int2!, stakind4 int2!, stakind5 int2!, staop1 oid!, staop2 oid!, staop3 oid!, staop4 oid!, staop5 oid!, stacoll1 oid!, stacoll2 oid!, stacoll3 oid!, stacoll4 oid!, stacoll5 oid!, stanumbers1 float4[], stanumbers2 float4[], stanumbers3 float4[], stanumbers4 float4[], stanumbers5 float4[], stavalues1 text, stavalues2 text, stavalues3 text, stavalues4 text, stavalues5 text
-pg_catalog pg_statistic_ext 3381 oid oid!, stxrelid oid!, stxname name!, stxnamespace oid!, stxowner oid!, stxstattarget int4!, stxkeys int2vector!, stxkind char[]!, stxexprs text
+pg_catalog pg_statistic_ext 3381 oid oid!, stxrelid oid!, stxname name!, stxnamespace oid!, stxowner oid!, stxstattarget int4!, stxkeys int2vector!, stxkind char[]!, stxexprs pg_node_tree
 pg_catalog pg_statistic_ext_data 3429 stxoid oid!, stxdinherit bool!, stxdndistinct text, stxddependencies text, stxdmcv text, stxdexpr text[]
 pg_catalog pg_stats view schemaname name, tablename name, attname name, inherited bool, null_frac float4, avg_width int4, n_distinct float4, most_common_vals text, most_common_freqs float4[], histogram_bounds text, correlation float4, most_common_elems text, most_common_elem_freqs float4[], elem_count_histogram float4[]
 pg_catalog pg_stats_ext view schemaname name, tablename name, statistics_schemaname name, statistics_name name, statistics_owner name, attnames name[], exprs text[], kinds char[], inherited bool, n_distinct text, dependencies text, most_common_vals text[], most_common_val_nulls bool[], most_common_freqs float8[], most_common_base_freqs float8[]
@@ -86,7 +86,7 @@ pg_catalog pg_subscription_rel 6102 srsubid oid!, srrelid oid!, srsubstate char!
 pg_catalog pg_timezone_abbrevs view abbrev text, utc_offset interval, is_dst bool
 pg_catalog pg_timezone_names view name text, abbrev text, utc_offset interval, is_dst bool
 pg_catalog pg_transform 3576 oid oid!, trftype oid!, trflang oid!, trffromsql regproc!, trftosql regproc!
-pg_catalog pg_trigger 2620 oid oid!, tgrelid oid!, tgparentid oid!, tgname name!, tgfoid oid!, tgtype int2!, tgenabled char!, tgisinternal bool!, tgconstrrelid oid!, tgconstrindid oid!, tgconstraint oid!, tgdeferrable bool!, tginitdeferred bool!, tgnargs int2!, tgattr int2vector!, tgargs bytea!, tgqual text, tgoldtable name, tgnewtable name
+pg_catalog pg_trigger 2620 oid oid!, tgrelid oid!, tgparentid oid!, tgname name!, tgfoid oid!, tgtype int2!, tgenabled char!, tgisinternal bool!, tgconstrrelid oid!, tgconstrindid oid!, tgconstraint oid!, tgdeferrable bool!, tginitdeferred bool!, tgnargs int2!, tgattr int2vector!, tgargs bytea!, tgqual pg_node_tree, tgoldtable name, tgnewtable name
 pg_catalog pg_ts_config 3602 oid oid!, cfgname name!, cfgnamespace oid!, cfgowner oid!, cfgparser oid!
 pg_catalog pg_ts_config_map 3603 mapcfg oid!, maptokentype int4!, mapseqno int4!, mapdict oid!
 pg_catalog pg_ts_dict 3600 oid oid!, dictname name!, dictnamespace oid!, dictowner oid!, dicttemplate oid!, dictinitoption text

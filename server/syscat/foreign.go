@@ -10,10 +10,10 @@ import (
 func foreignRelations() []relation {
 	return []relation{
 		{schema: pgCatalog, name: "pg_foreign_data_wrapper", oid: 2328, cols: `
-			oid oid!, fdwname name!, fdwowner oid!, fdwhandler oid!, fdwvalidator oid!, fdwacl text[],
+			oid oid!, fdwname name!, fdwowner oid!, fdwhandler oid!, fdwvalidator oid!, fdwacl aclitem[],
 			fdwoptions text[]`, rows: wrapperRows},
 		{schema: pgCatalog, name: "pg_foreign_server", oid: 1417, cols: `
-			oid oid!, srvname name!, srvowner oid!, srvfdw oid!, srvtype text, srvversion text, srvacl text[],
+			oid oid!, srvname name!, srvowner oid!, srvfdw oid!, srvtype text, srvversion text, srvacl aclitem[],
 			srvoptions text[]`, rows: serverRows},
 		{schema: pgCatalog, name: "pg_foreign_table", oid: 3118, cols: `
 			ftrelid oid!, ftserver oid!, ftoptions text[]`, rows: foreignTableRows},

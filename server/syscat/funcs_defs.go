@@ -82,7 +82,7 @@ has_function_privilege(name,text,text) bool stable fail
 [has_schema_privilege has_database_privilege has_function_privilege has_type_privilege has_language_privilege] @(name,oid,text) bool stable
 [has_tablespace_privilege has_server_privilege has_foreign_data_wrapper_privilege] @(text,text) bool stable
 [has_tablespace_privilege has_server_privilege has_foreign_data_wrapper_privilege] @(oid,text) bool stable
-acldefault(char,oid) text[] stable
+acldefault(char,oid) aclitem[] stable
 row_security_active(oid) bool stable
 row_security_active(text) bool stable
 
@@ -149,7 +149,7 @@ pg_available_extensions() (name name, default_version text, comment text) stable
 pg_listening_channels() text stable
 pg_show_all_settings() (name text, setting text) stable
 _pg_expandarray(int2[]) (x int2, n int4)
-aclexplode(text[]) (grantor oid, grantee oid, privilege_type text, is_grantable bool) stable
+aclexplode(aclitem[]) (grantor oid, grantee oid, privilege_type text, is_grantable bool) stable
 `
 
 // pureFuncs depend on nothing but their arguments; they are here because names are taken apart here.

@@ -49,7 +49,7 @@ func textOrNull(s string) types.Datum {
 
 // names: to_reg*, *_is_visible.
 func (t implTable) names() {
-	for _, k := range []types.Kind{types.Regclass, types.Regtype, types.Regproc, types.Regnamespace} {
+	for _, k := range []types.Kind{types.Regclass, types.Regtype, types.Regproc, types.Regnamespace, types.Regrole} {
 		t.set(func(c *call) (types.Datum, error) {
 			oid, err := c.ObjectOID(k, c.text(0))
 			if err != nil {

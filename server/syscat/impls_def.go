@@ -90,6 +90,13 @@ func (t implTable) definitions() {
 		if f := c.sqlFunc(c.oid(0)); f != nil && (len(c.args) == 1 || c.text(1) == "pg_proc") {
 			return textOrNull(f.Comment), nil
 		}
+		if len(c.args) == 1 || c.text(1) == "pg_namespace" {
+			for _, s := range c.schemas() {
+				if s.ID == c.oid(0) {
+					return textOrNull(schemaComment(s)), nil
+				}
+			}
+		}
 		if len(c.args) > 1 && c.text(1) != "pg_class" {
 			return types.Null, nil
 		}

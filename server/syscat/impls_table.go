@@ -17,7 +17,7 @@ var tableImpls = sync.OnceValue(func() map[string]tableImpl {
 		"pg_partition_ancestors(regclass)": none, // nothing is partitioned
 		"pg_partition_tree(regclass)":      none,
 		"pg_available_extensions()":        none,
-		"aclexplode(text[])":               none, // nobody's rights are restricted
+		"aclexplode(aclitem[])":            aclExplode,
 		"pg_options_to_table(text[])":      optionsToTable,
 		"pg_get_keywords()":                keywordTable,
 		"_pg_expandarray(int2[])":          expandArray,

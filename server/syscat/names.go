@@ -190,6 +190,15 @@ func (e *Env) ObjectOID(k types.Kind, name string) (uint32, error) {
 			return 0, sqlerr.Newf(sqlerr.InvalidSchemaName, "schema \"%s\" does not exist", strings.Join(parts, "."))
 		}
 		return uint32(e.schemaID(parts[0])), nil
+	case types.Regrole:
+		parts, err := splitName(name)
+		if err != nil {
+			return 0, err
+		}
+		if len(parts) != 1 || !slices.Contains(e.roles(), parts[0]) {
+			return 0, sqlerr.Newf(sqlerr.UndefinedObject, "role \"%s\" does not exist", strings.Join(parts, "."))
+		}
+		return uint32(roleID(parts[0])), nil
 	}
 	return e.functionOID(name)
 }
@@ -215,6 +224,10 @@ func (e *Env) ObjectName(k types.Kind, oid uint32) (string, bool) {
 			if uint32(s.ID) == oid {
 				return quoteIdent(s.Name), true
 			}
+		}
+	case types.Regrole:
+		if n, ok := e.roleName(catalog.ID(oid)); ok {
+			return quoteIdent(n), true
 		}
 	case types.Regproc:
 		return e.functionName(oid)

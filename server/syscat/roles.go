@@ -142,7 +142,7 @@ func (t implTable) privileges() {
 		n = "has_" + n + "_privilege"
 		t.always(yes, n+"(text,text)", n+"(oid,text)")
 	}
-	t.always(types.DStr(types.MakeArray(types.Text, nil)), "acldefault(char,oid)")
+	t.set(aclDefault, "acldefault(char,oid)")
 	t.always(types.DBool(false), "row_security_active(oid)", "row_security_active(text)")
 }
 

@@ -9,8 +9,8 @@ func typeRelations() []relation {
 			typrelid oid!, typsubscript regproc!, typelem oid!, typarray oid!, typinput regproc!,
 			typoutput regproc!, typreceive regproc!, typsend regproc!, typmodin regproc!, typmodout regproc!,
 			typanalyze regproc!, typalign char!, typstorage char!, typnotnull bool!, typbasetype oid!,
-			typtypmod int4!, typndims int4!, typcollation oid!, typdefaultbin text, typdefault text,
-			typacl text[]`, rows: typeRows},
+			typtypmod int4!, typndims int4!, typcollation oid!, typdefaultbin pg_node_tree, typdefault text,
+			typacl aclitem[]`, rows: typeRows},
 		{schema: pgCatalog, name: "pg_range", oid: 3541, cols: `
 			rngtypid oid!, rngsubtype oid!, rngmultitypid oid!, rngcollation oid!, rngsubopc oid!,
 			rngcanonical regproc!, rngsubdiff regproc!`},
@@ -31,8 +31,8 @@ func typeRelations() []relation {
 			prorows float4!, provariadic oid!, prosupport regproc!, prokind char!, prosecdef bool!,
 			proleakproof bool!, proisstrict bool!, proretset bool!, provolatile char!, proparallel char!,
 			pronargs int2!, pronargdefaults int2!, prorettype oid!, proargtypes oidvector!, proallargtypes oid[],
-			proargmodes char[], proargnames text[], proargdefaults text, protrftypes oid[], prosrc text!,
-			probin text, prosqlbody text, proconfig text[], proacl text[]`, rows: procRows},
+			proargmodes char[], proargnames text[], proargdefaults pg_node_tree, protrftypes oid[], prosrc text!,
+			probin text, prosqlbody pg_node_tree, proconfig text[], proacl aclitem[]`, rows: procRows},
 		{schema: pgCatalog, name: "pg_aggregate", oid: 2600, cols: `
 			aggfnoid regproc!, aggkind char!, aggnumdirectargs int2!, aggtransfn regproc!, aggfinalfn regproc!,
 			aggcombinefn regproc!, aggserialfn regproc!, aggdeserialfn regproc!, aggmtransfn regproc!,
@@ -41,7 +41,7 @@ func typeRelations() []relation {
 			aggmtranstype oid!, aggmtransspace int4!, agginitval text, aggminitval text`, rows: aggregateRows},
 		{schema: pgCatalog, name: "pg_language", oid: 2612, cols: `
 			oid oid!, lanname name!, lanowner oid!, lanispl bool!, lanpltrusted bool!, lanplcallfoid oid!,
-			laninline oid!, lanvalidator oid!, lanacl text[]`, rows: languageRows},
+			laninline oid!, lanvalidator oid!, lanacl aclitem[]`, rows: languageRows},
 		{schema: pgCatalog, name: "pg_opclass", oid: 2616, cols: `
 			oid oid!, opcmethod oid!, opcname name!, opcnamespace oid!, opcowner oid!, opcfamily oid!,
 			opcintype oid!, opcdefault bool!, opckeytype oid!`, rows: opclassRows},

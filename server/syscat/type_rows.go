@@ -13,7 +13,7 @@ func ioNames(k types.Kind) (in, out, recv, send string) {
 	n := k.Name()
 	switch k {
 	case types.Date, types.Time, types.Timestamp, types.Timestamptz, types.Interval, types.Numeric, types.UUID,
-		types.Jsonb, types.Json, types.Jsonpath, types.Record, types.AnyArray, types.Void:
+		types.Jsonb, types.Json, types.Jsonpath, types.Record, types.AnyArray, types.Void, types.NodeTree, types.Inet:
 		n += "_"
 	case types.Any, types.AnyElement:
 		return n + "_in", n + "_out", "", ""
@@ -122,7 +122,7 @@ func opclassKind(t types.Type) types.Kind {
 		return types.AnyArray
 	case types.Varchar:
 		return types.Text
-	case types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
+	case types.Regclass, types.Regtype, types.Regproc, types.Regnamespace, types.Regrole:
 		return types.Oid
 	}
 	return t.Kind

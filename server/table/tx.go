@@ -136,6 +136,23 @@ func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
 	return nil
 }
 
+// TryLock is Lock that does not wait: it tells whether the transaction has the lock now.
+func (x *Tx) TryLock(t *Table, exclusive bool) (bool, error) {
+	tt := x.table(t)
+	exclusive = exclusive || t.marked()
+	if tt.exclusive || tt.shared && !exclusive {
+		return true, nil
+	}
+	if !t.locks.try(x, &t.lock, exclusive) {
+		return false, nil
+	}
+	tt.shared, tt.exclusive = !exclusive, exclusive
+	if t.dropped.Load() {
+		return false, t.gone()
+	}
+	return true, nil
+}
+
 func (x *Tx) unshare(tt *txTable) {
 	tt.t.locks.release(x, &tt.t.lock)
 	tt.shared = false

@@ -399,8 +399,20 @@ type Select struct {
 	Limit    Expr // nil: none (LIMIT ALL, LIMIT NULL likewise)
 	Offset   Expr
 	WithTies bool
-	Locking  bool // FOR UPDATE / SHARE was given
-	Pos      int
+	// Locking are FOR UPDATE and its kin.
+	Locking []Locking
+	Pos     int
+}
+
+// Locking is FOR UPDATE, FOR NO KEY UPDATE, FOR SHARE or FOR KEY SHARE.
+type Locking struct {
+	// Strength is what stands behind FOR, in upper case.
+	Strength string
+	// Of are the tables, by the names that they have in the query; none: all.
+	Of []Name
+	// NoWait: an error instead of waiting. SkipLocked: without rows that others have locked.
+	NoWait, SkipLocked bool
+	Pos                int
 }
 
 // QueryBody is a SelectCore, SetOp, Values or a nested Select.

@@ -387,6 +387,8 @@ type Schema struct {
 	Name  string
 	Owner string
 	ACL   ACL `json:",omitempty"`
+	// Comment is that of COMMENT ON SCHEMA.
+	Comment string `json:",omitempty"`
 }
 
 // New gives a catalog with the public schema only.

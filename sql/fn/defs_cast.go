@@ -15,17 +15,20 @@ const castMatrix = `
 bool: int4 e, text a, varchar a, bpchar a
 char: int4 e, text i=, varchar i=, bpchar i=
 name: text i=, varchar a=, bpchar a=
-int2: int4 i=, int8 i=, float4 i, float8 i, numeric i, oid i, regclass i, regtype i, regproc i, regnamespace i
-int4: bool e, char e!, int2 a!, int8 i=, float4 i, float8 i, numeric i, oid i, regclass i, regtype i, regproc i, regnamespace i
-int8: int2 a!, int4 a!, float4 i, float8 i, numeric i, oid i!, regclass i!, regtype i!, regproc i!, regnamespace i!
+int2: int4 i=, int8 i=, float4 i, float8 i, numeric i, oid i, regclass i, regtype i, regproc i, regnamespace i, regrole i
+int4: bool e, char e!, int2 a!, int8 i=, float4 i, float8 i, numeric i, oid i, regclass i, regtype i, regproc i, regnamespace i, regrole i
+int8: int2 a!, int4 a!, float4 i, float8 i, numeric i, oid i!, regclass i!, regtype i!, regproc i!, regnamespace i!, regrole i!
 float4: int2 a!, int4 a!, int8 a!, float8 i=, numeric a
 float8: int2 a!, int4 a!, int8 a!, float4 a!, numeric a
 numeric: int2 a!, int4 a!, int8 a!, float4 i!, float8 i!
-oid: int4 a, int8 a=, regclass i=, regtype i=, regproc i=, regnamespace i=
+oid: int4 a, int8 a=, regclass i=, regtype i=, regproc i=, regnamespace i=, regrole i=
 regclass: int4 a, int8 a=, oid i=
 regtype: int4 a, int8 a=, oid i=
 regproc: int4 a, int8 a=, oid i=
 regnamespace: int4 a, int8 a=, oid i=
+regrole: int4 a, int8 a=, oid i=
+xid: oid i=
+pg_node_tree: text i=
 text: char a, name i, varchar i=, bpchar i=, regclass i!s
 varchar: char a, name i, text i=, bpchar i=, regclass i!s
 bpchar: char a, name i, text i, varchar i
@@ -43,13 +46,14 @@ var ioKinds = []types.Kind{
 	types.Bool, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric,
 	types.Bytea, types.Date, types.Time, types.Timestamp, types.Timestamptz, types.Interval,
 	types.UUID, types.Jsonb, types.Json, types.Jsonpath, types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace,
+	types.Regrole, types.Xid, types.Aclitem, types.NodeTree, types.Inet,
 }
 
 // stableText has the types whose text form depends on the session's time zone or on the day,
 // or on the catalog.
 var stableText = map[types.Kind]bool{
 	types.Date: true, types.Time: true, types.Timestamp: true, types.Timestamptz: true,
-	types.Regclass: true, types.Regtype: true, types.Regproc: true, types.Regnamespace: true,
+	types.Regclass: true, types.Regtype: true, types.Regproc: true, types.Regnamespace: true, types.Regrole: true,
 }
 
 // modKinds are the types with a modifier that changes values.

@@ -236,8 +236,22 @@ func (w *writer) query(s *ast.Select) {
 		w.puts(" LIMIT ")
 		w.operand(s.Limit)
 	}
-	if s.Locking {
-		w.puts(" FOR UPDATE")
+	for _, l := range s.Locking {
+		w.puts(" FOR " + l.Strength)
+		for i, n := range l.Of {
+			if i == 0 {
+				w.puts(" OF ")
+			} else {
+				w.puts(", ")
+			}
+			w.path(n.Parts)
+		}
+		switch {
+		case l.NoWait:
+			w.puts(" NOWAIT")
+		case l.SkipLocked:
+			w.puts(" SKIP LOCKED")
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package parse
 
 import (
+	"strings"
+
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/parse/lex"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -17,7 +19,7 @@ type query struct {
 	sel           *ast.Select
 	order         []frag
 	limit, offset frag
-	locking       bool
+	locking       []ast.Locking
 	hasLimit      bool
 	// values is set for VALUES, for messages.
 	values bool
@@ -323,27 +325,35 @@ func (p *parser) lockingClauses(q *query) bool {
 
 // lockingClause reads FOR UPDATE and its kin, or FOR READ ONLY, which says nothing.
 func (p *parser) lockingClause(q *query) {
+	l := ast.Locking{Pos: p.pos()}
 	p.next()
 	switch {
 	case p.acceptPhrase("read", "only"):
 		return
-	case p.acceptPhrase("no", "key", "update"), p.acceptPhrase("key", "share"):
-	case p.acceptAnyOf("update", "share") != "":
+	case p.acceptPhrase("no", "key", "update"):
+		l.Strength = "NO KEY UPDATE"
+	case p.acceptPhrase("key", "share"):
+		l.Strength = "KEY SHARE"
 	default:
-		p.unexpected()
+		l.Strength = strings.ToUpper(p.acceptAnyOf("update", "share"))
+		if l.Strength == "" {
+			p.unexpected()
+		}
 	}
 	if p.acceptWord("of") {
 		for {
-			p.qualifiedName()
+			l.Of = append(l.Of, p.qualifiedName())
 			if !p.acceptSelf(",") {
 				break
 			}
 		}
 	}
-	if !p.acceptWord("nowait") {
-		p.acceptPhrase("skip", "locked")
+	if p.acceptWord("nowait") {
+		l.NoWait = true
+	} else {
+		l.SkipLocked = p.acceptPhrase("skip", "locked")
 	}
-	q.locking = true
+	q.locking = append(q.locking, l)
 }
 
 // orderItems reads ORDER BY ...; the current token is ORDER. It gives the items without their
@@ -395,7 +405,7 @@ func (p *parser) finish(q *query) frag {
 	f := p.out.join(q.with, q.body)
 	order := q.order
 	q.sel.Locking = q.locking
-	if q.core == nil || q.limit.first != 0 || q.offset.first != 0 || q.sel.WithTies || q.locking {
+	if q.core == nil || q.limit.first != 0 || q.offset.first != 0 || q.sel.WithTies || len(q.locking) > 0 {
 		c := &bodyCell{sel: q.sel}
 		switch b := q.sel.Body.(type) {
 		case *ast.SetOp:

@@ -44,7 +44,7 @@ func (p *parser) set() ast.Statement {
 	switch {
 	case p.acceptWords("session", "characteristics"):
 		p.expectWord("as", "transaction")
-		s.Name = "default_transaction_mode"
+		s.Name = "session_characteristics"
 		s.Values = p.transactionModes(true)
 		return s
 	case p.isWord("transaction") && !p.setsVariable(1):

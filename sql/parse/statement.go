@@ -97,6 +97,10 @@ func (p *parser) statement() ast.Statement {
 	case "checkpoint", "flush", "wait":
 		p.next()
 		return &ast.Simple{What: t.Text, Pos: t.Pos}
+	case "analyze", "analyse", "vacuum", "reindex", "cluster":
+		return p.maintain()
+	case "lock":
+		return p.lockTable()
 	case "backup":
 		p.next()
 		p.acceptWord("database")
@@ -131,10 +135,7 @@ func (p *parser) selectStatement() ast.Statement {
 // its first word.
 func unsupportedStatement(word string) (name string, ok bool) {
 	switch word {
-	case "analyze", "analyse":
-		return "ANALYZE", true
-	case "call", "cluster", "do", "load", "lock", "merge",
-		"reindex", "vacuum", "import", "security":
+	case "call", "do", "load", "merge", "import", "security":
 		return strings.ToUpper(word), true
 	}
 	return "", false

@@ -117,6 +117,7 @@ const (
 	ObjectNotInPrerequisiteState Code = "55000"
 	ObjectInUse                  Code = "55006"
 	CantChangeRuntimeParam       Code = "55P02"
+	LockNotAvailable             Code = "55P03"
 	QueryCanceled                Code = "57014"
 	AdminShutdown                Code = "57P01"
 	CannotConnectNow             Code = "57P03"

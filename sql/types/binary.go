@@ -47,7 +47,7 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 		return DInt(int64(int16(be.Uint16(b)))), nil
 	case Int4:
 		return DInt(int64(int32(be.Uint32(b)))), nil
-	case Oid, Regclass, Regtype, Regproc, Regnamespace:
+	case Oid, Regclass, Regtype, Regproc, Regnamespace, Regrole, Xid:
 		return DInt(int64(be.Uint32(b))), nil
 	case Int8:
 		return DInt(int64(be.Uint64(b))), nil
@@ -153,7 +153,7 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 		return append(dst, byte(d.I&1))
 	case Int2:
 		return be.AppendUint16(dst, uint16(d.I))
-	case Int4, Oid, Regclass, Regtype, Regproc, Regnamespace:
+	case Int4, Oid, Regclass, Regtype, Regproc, Regnamespace, Regrole, Xid:
 		return be.AppendUint32(dst, uint32(d.I))
 	case Int8, Time, Timestamp, Timestamptz:
 		return be.AppendUint64(dst, uint64(d.I))

@@ -53,6 +53,11 @@ var kinds = [...]kindInfo{
 	AnyArray:     {"anyarray", "anyarray", 2277, 0, -1, 'P', false, 'd'},
 	Json:         {"json", "json", 114, 199, -1, 'U', false, 'i'},
 	Jsonpath:     {"jsonpath", "jsonpath", 4072, 4073, -1, 'U', false, 'i'},
+	Aclitem:      {"aclitem", "aclitem", 1033, 1034, 12, 'U', false, 'i'},
+	NodeTree:     {"pg_node_tree", "pg_node_tree", 194, 0, -1, 'Z', false, 'i'},
+	Xid:          {"xid", "xid", 28, 1011, 4, 'U', false, 'i'},
+	Regrole:      {"regrole", "regrole", 4096, 4097, 4, 'N', false, 'i'},
+	Inet:         {"inet", "inet", 869, 1041, -1, 'I', true, 'i'},
 }
 
 // kindNames has every spelling that KindByName accepts, in lower case.
@@ -72,7 +77,8 @@ var kindNames = map[string]Kind{
 	"timestamptz": Timestamptz, "timestamp with time zone": Timestamptz,
 	"interval": Interval, "uuid": UUID, "jsonb": Jsonb, "json": Json, "jsonpath": Jsonpath,
 	"oid": Oid, "name": Name, `"char"`: QChar,
-	"regclass": Regclass, "regtype": Regtype, "regproc": Regproc, "regprocedure": Regproc, "regnamespace": Regnamespace,
+	"regclass": Regclass, "regtype": Regtype, "regproc": Regproc, "regprocedure": Regproc, "regnamespace": Regnamespace, "regrole": Regrole,
+	"aclitem": Aclitem, "pg_node_tree": NodeTree, "xid": Xid, "inet": Inet,
 	"record": Record, "void": Void, `"any"`: Any, "any": Any,
 	"anyelement": AnyElement, "anyarray": AnyArray,
 }
@@ -94,7 +100,7 @@ func init() {
 }
 
 // NumKinds is the number of kinds; every Kind is below it.
-const NumKinds = int(Jsonpath) + 1
+const NumKinds = int(Inet) + 1
 
 // KindByName gives the kind of a type name as Postgres spells it, in any case: catalog names
 // ("int4", "bpchar"), SQL names ("double precision") and their variants, without modifiers and
@@ -172,7 +178,7 @@ func (k Kind) IsInteger() bool { return k == Int2 || k == Int4 || k == Int8 }
 func (k Kind) IsNumber() bool { return k >= Int2 && k <= Numeric }
 
 // IsReg says whether k is one of the reg* aliases of oid.
-func (k Kind) IsReg() bool { return k >= Regclass && k <= Regnamespace }
+func (k Kind) IsReg() bool { return k >= Regclass && k <= Regnamespace || k == Regrole }
 
 // OID gives Postgres's oid of the type.
 func (t Type) OID() uint32 {

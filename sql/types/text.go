@@ -74,9 +74,9 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 		return intDatum(parseInt(s, 32, Int4))
 	case Int8:
 		return intDatum(parseInt(s, 64, Int8))
-	case Oid:
+	case Oid, Xid:
 		return intDatum(parseOid(s))
-	case Regclass, Regtype, Regproc, Regnamespace:
+	case Regclass, Regtype, Regproc, Regnamespace, Regrole:
 		return intDatum(parseReg(t.Kind, s, env))
 	case Float4, Float8:
 		f, err := parseFloat(s, int(kinds[t.Kind].len)*8)
@@ -90,7 +90,7 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 			return Null, err
 		}
 		return DDec(d), nil
-	case Text, Varchar, Char, Unknown:
+	case Text, Varchar, Char, Unknown, NodeTree, Aclitem, Inet:
 		if err := checkUTF8(s); err != nil {
 			return Null, err
 		}
@@ -174,9 +174,9 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 			return append(dst, 't')
 		}
 		return append(dst, 'f')
-	case Int2, Int4, Int8, Oid:
+	case Int2, Int4, Int8, Oid, Xid:
 		return appendInt(dst, d.I)
-	case Regclass, Regtype, Regproc, Regnamespace:
+	case Regclass, Regtype, Regproc, Regnamespace, Regrole:
 		return appendReg(dst, t.Kind, uint32(d.I), env)
 	case Float4:
 		return AppendFloat(dst, d.F, 32)
@@ -214,7 +214,7 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 // Format gives the text form of a value that is not NULL.
 func Format(t Type, d Datum, env *Env) string {
 	switch t.Kind {
-	case Text, Varchar, Char, Name, Jsonb, Json, Jsonpath, Unknown:
+	case Text, Varchar, Char, Name, Jsonb, Json, Jsonpath, Aclitem, NodeTree, Inet, Unknown:
 		return d.S
 	}
 	var buf [64]byte
@@ -457,6 +457,8 @@ func parseReg(k Kind, s string, env *Env) (int64, error) {
 		return 0, sqlerr.Newf(sqlerr.UndefinedTable, "relation \"%s\" does not exist", s)
 	case Regnamespace:
 		return 0, sqlerr.Newf(sqlerr.InvalidSchemaName, "schema \"%s\" does not exist", s)
+	case Regrole:
+		return 0, sqlerr.Newf(sqlerr.UndefinedObject, "role \"%s\" does not exist", s)
 	}
 	return 0, sqlerr.Newf(sqlerr.UndefinedFunction, "function \"%s\" does not exist", s)
 }

@@ -46,6 +46,11 @@ const (
 	AnyArray
 	Json     // the text that came in
 	Jsonpath // the text of a path, as it is printed
+	Aclitem  // catalogs: a privilege, as it is printed
+	NodeTree // catalogs: an expression; here its text
+	Xid      // catalogs: a transaction's number
+	Regrole  // catalogs: an oid that prints as a role's name
+	Inet     // catalogs: an address, as it is printed
 )
 
 // Type is a SQL type. It is comparable; two equal Types are the same type with the same modifier.
@@ -94,7 +99,7 @@ func (k Kind) Phys() Phys {
 	switch k {
 	case Bool:
 		return PhysBool
-	case Int2, Int4, Int8, Oid, Regclass, Regtype, Regproc, Regnamespace, Date, Time, Timestamp, Timestamptz:
+	case Int2, Int4, Int8, Oid, Regclass, Regtype, Regproc, Regnamespace, Regrole, Xid, Date, Time, Timestamp, Timestamptz:
 		return PhysInt
 	case Float4, Float8:
 		return PhysFloat
