@@ -81,6 +81,7 @@ func decodeGroup(key, val []byte) (id TableID, g blobGroup, err error) {
 
 // writeBlobs writes the delta as blobs of g, which it extends.
 func (d *Delta) writeBlobs(w keyWriter, g *blobGroup) error {
+	d.settle()
 	var out []byte
 	for from := 0; from < d.n; {
 		// The blob's extent: header with two lengths an entry, then keys and values in turn.

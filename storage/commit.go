@@ -155,6 +155,9 @@ func (s *Store) Commit(ctx context.Context, c Commit) error {
 	}
 	for _, u := range updates {
 		if !u.direct {
+			for _, d := range u.deltas {
+				d.kept.Store(true)
+			}
 			u.tail.committed(s, *u.group, u.deltas)
 		}
 	}

@@ -24,8 +24,10 @@ type Delta struct {
 	chunks [][]byte
 	free   int // unused bytes at the end of the last chunk
 
-	pages [][]dirtyEntry
-	n     int
+	// n is the number of keys; pages have entries for entries of them, the others are in dealt (settle).
+	n       int
+	pages   [][]dirtyEntry
+	entries int
 	// slots has a power of two slots: the key's hash in the upper half, the entry number + 1 in the
 	// lower, or 0. Most probes are settled here, without a look at the entry.
 	slots []uint64
@@ -33,11 +35,18 @@ type Delta struct {
 	// fresh is about how many of the bytes belong to keys that the table did not hold.
 	fresh int64
 
-	// loose says that entries from number indexed on are not in slots yet: append leaves that to whoever
+	// loose says that there may be entries, from number indexed on, that are not in slots yet: append leaves that to whoever
 	// first looks for a key, which is nobody as a rule.
 	loose   atomic.Bool
 	indexed int
 	indexMu sync.Mutex
+
+	// dealt has what append took when there was much already, dealt out as a checkpoint needs it (direct.go). unsettled says that it has no
+	// entries yet; once it has them they are those from dealtFrom to dealtTo, and it gets nothing more. It goes when one of its
+	// keys may have changed.
+	dealt              *shelves
+	unsettled          atomic.Bool
+	dealtFrom, dealtTo int
 
 	// ordered holds the entry numbers by key once a Scan has asked for them.
 	ordered *btree.BTreeG[uint32]
@@ -47,8 +56,10 @@ type Delta struct {
 	sortOnce sync.Once
 	sorted   []uint32
 
-	// committed is set by Store.Commit once Pebble contains the delta.
+	// committed is set by Store.Commit once Pebble contains the delta; before that, kept
+	// unless nobody but the table's handle uses it from then on.
 	committed atomic.Bool
+	kept      atomic.Bool
 }
 
 // dirtyEntry locates a key and its value: chunk number in the upper, offset in the lower half.
@@ -150,18 +161,36 @@ func (d *Delta) add(e dirtyEntry, hash, slot uint32) uint32 {
 
 // addLoose makes an entry that is not in slots.
 func (d *Delta) addLoose(e dirtyEntry) uint32 {
-	i := uint32(d.n)
-	if d.n%dirtyPage == 0 {
+	d.n++
+	return d.addEntry(e)
+}
+
+// addEntry is addLoose for a key that n counts already.
+func (d *Delta) addEntry(e dirtyEntry) uint32 {
+	i := uint32(d.entries)
+	if d.entries%dirtyPage == 0 {
 		d.pages = append(d.pages, nil)
-		if d.n > 0 {
+		if d.entries > 0 {
 			d.pages[len(d.pages)-1] = make([]dirtyEntry, 0, dirtyPage)
 		}
 	}
 	p := &d.pages[len(d.pages)-1]
 	*p = append(*p, e)
-	d.n++
+	d.entries++
 	return i
 }
+
+// dealOn makes append deal out from now on, onto x if it is not nil.
+func (d *Delta) dealOn(x *shelves) {
+	if x == nil {
+		x = newShelves(d.table)
+	}
+	d.dealt = x
+	d.unsettled.Store(true)
+}
+
+// dealFrom is how many keys a delta has before more of them are dealt out: shelves for few would be larger than what is on them.
+const dealFrom = 8192
 
 // append sets a key that the delta does not have.
 func (d *Delta) append(key, val []byte) {
@@ -169,10 +198,14 @@ func (d *Delta) append(key, val []byte) {
 		d.put(key, val, false)
 		return
 	}
-	if !d.loose.Load() {
-		d.indexed = d.n
-		d.loose.Store(true)
+	if d.unsettled.Load() {
+		d.markLoose()
+		d.dealt.add(key, val, false)
+		d.n++
+		d.bytes += int64(len(key) + len(val))
+		return
 	}
+	d.markLoose()
 	b, ref := d.alloc(len(key) + len(val))
 	copy(b, key)
 	copy(b[len(key):], val)
@@ -180,6 +213,44 @@ func (d *Delta) append(key, val []byte) {
 		key: ref, klen: uint32(len(key)), val: ref + uint64(len(key)), vlen: uint32(len(val)), room: uint32(len(val)),
 	})
 	d.bytes += int64(len(b))
+}
+
+func (d *Delta) markLoose() {
+	if !d.loose.Load() {
+		d.indexed = d.entries
+		d.loose.Store(true)
+	}
+}
+
+// settle gives what is dealt out entries, without which nobody finds it. Like index it may be called by several at once.
+func (d *Delta) settle() {
+	if !d.unsettled.Load() {
+		return
+	}
+	d.indexMu.Lock()
+	defer d.indexMu.Unlock()
+	d.settleLocked()
+}
+
+func (d *Delta) settleLocked() {
+	if !d.unsettled.Load() {
+		return
+	}
+	d.dealtFrom = d.entries
+	skip := uint32(len(d.dealt.prefix))
+	for b := range d.dealt.shelf {
+		s := &d.dealt.shelf[b]
+		base := uint64(len(d.chunks)) << 32
+		d.chunks = append(d.chunks, s.chunks...)
+		for _, it := range s.items {
+			key := base + uint64(it.chunk)<<32 | uint64(it.off+skip)
+			klen := it.klen - skip
+			d.addEntry(dirtyEntry{key: key, klen: klen, val: key + uint64(klen), vlen: it.vlen, room: it.vlen})
+		}
+	}
+	d.free = 0 // of the last chunk, which is a shelf's
+	d.dealtTo = d.entries
+	d.unsettled.Store(false)
 }
 
 // index puts the loose entries into slots. The owner and readers of a delta that does not change any more
@@ -193,11 +264,12 @@ func (d *Delta) index() {
 	if !d.loose.Load() {
 		return
 	}
+	d.settleLocked()
 	if 4*d.n > 3*len(d.slots) {
 		d.grow(4*d.n/3 + 1)
 	}
 	mask := uint32(len(d.slots) - 1)
-	for i := d.indexed; i < d.n; i++ {
+	for i := d.indexed; i < d.entries; i++ {
 		hash := hashKey(d.keyNo(uint32(i)))
 		s := hash & mask
 		for d.slots[s] != 0 {
@@ -211,6 +283,7 @@ func (d *Delta) index() {
 // put sets key to val, or marks it deleted.
 func (d *Delta) put(key, val []byte, del bool) {
 	d.index()
+	d.dealt = nil // it may have the key
 	if 4*(d.n+1) > 3*len(d.slots) {
 		d.grow(2 * len(d.slots))
 	}
@@ -280,6 +353,7 @@ func (d *Delta) order() {
 	if d.ordered != nil {
 		return
 	}
+	d.settle()
 	d.ordered = btree.NewBTreeGOptions(d.less, btree.Options{NoLocks: true})
 	for i := range uint32(d.n) {
 		d.ordered.Set(i)
@@ -289,6 +363,7 @@ func (d *Delta) order() {
 // inOrder gives the entry numbers by key of a delta that does not change any more. The committer
 // and the owner of the table may both ask.
 func (d *Delta) inOrder() []uint32 {
+	d.settle()
 	d.sortOnce.Do(func() {
 		if d.ordered == nil {
 			d.sorted = d.sortByKey()

@@ -50,7 +50,7 @@ func (s *Store) directSection(t *stateTail, deltas []*Delta, size int64) (sectio
 	t.mu.Unlock()
 	x := newShelves(t.id)
 	if len(groups) > 0 {
-		if err := s.readBlobs(x, t.id, groups[len(groups)-1].epoch, func(time.Duration) error { return nil }); err != nil {
+		if err := s.collect(x, t.id, groups, func(time.Duration) error { return nil }); err != nil {
 			return section{}, nil, err
 		}
 		size += x.bytes
@@ -61,7 +61,7 @@ func (s *Store) directSection(t *stateTail, deltas []*Delta, size int64) (sectio
 			records = append(records, record{key: groupKey(t.id, g.epoch), del: true})
 		}
 	}
-	return section{tablePrefix(t.id), size, func(w keyWriter) error {
+	return section{prefix: tablePrefix(t.id), size: size, uncached: !t.wanted.Swap(false), write: func(w keyWriter) error {
 		for _, d := range deltas {
 			x.addDelta(d)
 		}

@@ -209,7 +209,8 @@ func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 	}
 	t.folding = t.groups[n-1].epoch
 	last := t.folding
-	t.wanted.Store(false)
+	groups := t.groups[:n:n]
+	cached := t.wanted.Swap(false)
 	t.mu.Unlock()
 	defer func() {
 		t.mu.Lock()
@@ -218,7 +219,7 @@ func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 	}()
 
 	x := newShelves(t.id)
-	err := s.readBlobs(x, t.id, last, rest)
+	err := s.collect(x, t.id, groups, rest)
 	if err == nil {
 		err = rest(0)
 	}
@@ -226,7 +227,7 @@ func (s *Store) fold(t *stateTail, rest func(time.Duration) error) error {
 		return err
 	}
 	if size := x.bytes + int64(x.n)*16; size >= s.cfg.fold.ingestBytes && s.checkSpace(size) == nil {
-		err = s.foldFiles(t, x, rest)
+		err = s.foldFiles(t, x, !cached, rest)
 	} else {
 		err = s.foldBatches(t, x, rest)
 	}
@@ -268,9 +269,9 @@ func (s *Store) foldBatches(t *stateTail, x *shelves, rest func(time.Duration) e
 	return err
 }
 
-// foldFiles does so in files, which become visible together.
-func (s *Store) foldFiles(t *stateTail, x *shelves, rest func(time.Duration) error) error {
-	g := &ingester{s: s, name: "fold-"}
+// foldFiles does so in files, which become visible together; uncached says that nobody reads the table.
+func (s *Store) foldFiles(t *stateTail, x *shelves, uncached bool, rest func(time.Duration) error) error {
+	g := &ingester{s: s, name: "fold-", uncached: uncached}
 	defer g.discard()
 	n, start := 0, time.Now()
 	err := x.each(func(key, val []byte, del bool) error {
@@ -330,7 +331,7 @@ func (t *stateTail) folded(s *Store, n int, last Epoch) {
 		t.bytes -= g.bytes
 		s.tailBytes.Add(-g.bytes)
 	}
-	t.groups = append([]blobGroup(nil), t.groups[n:]...)
+	t.groups = append([]tailGroup(nil), t.groups[n:]...)
 	p := t.parts.Load()
 	var parts []tailPart
 	if len(t.groups) > 0 {

@@ -224,7 +224,7 @@ func (p *frozenPlan) explode(tip []byte) error {
 func (p *frozenPlan) sections() []section {
 	var secs []section
 	if len(p.gone) > 0 {
-		secs = append(secs, section{appendRowsPrefix(nil, p.id), 0, p.writeGone})
+		secs = append(secs, section{prefix: appendRowsPrefix(nil, p.id), write: p.writeGone})
 	}
 	if len(p.blocks) > 0 {
 		// After the tip: its prefix keeps it behind what goes.
@@ -234,9 +234,9 @@ func (p *frozenPlan) sections() []section {
 				first = f
 			}
 		}
-		secs = append(secs, section{append(appendRowsPrefix(nil, p.id), first...), p.blockSize, p.writeBlocks})
+		secs = append(secs, section{prefix: append(appendRowsPrefix(nil, p.id), first...), size: p.blockSize, write: p.writeBlocks})
 	}
-	return append(secs, section{tablePrefix(p.id), p.size, p.writeRows})
+	return append(secs, section{prefix: tablePrefix(p.id), size: p.size, write: p.writeRows})
 }
 
 func (p *frozenPlan) writeGone(w keyWriter) error {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -53,6 +52,8 @@ type section struct {
 	// size is about what is written.
 	size  int64
 	write func(keyWriter) error
+	// uncached says that nobody will read it soon: those who want it have it in memory.
+	uncached bool
 }
 
 // record is one key of a checkpoint that belongs to no section.
@@ -78,6 +79,9 @@ type ingester struct {
 	size  int64
 	// kind is the first byte of the file's keys: a file that spanned several would meet half of all others.
 	kind byte
+	// uncached says that files begun from now on are not read soon. buf is memory for writing them.
+	uncached bool
+	buf      []byte
 }
 
 func (g *ingester) Set(key, val []byte) error {
@@ -113,8 +117,10 @@ func (g *ingester) room(kind byte, n int) error {
 		return err
 	}
 	g.paths = append(g.paths, path)
-	f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: 1 << 20})
-	g.w = sstable.NewWriter(objstorageprovider.NewFileWritable(f), g.s.ingestOpts)
+	if g.buf == nil {
+		g.buf = newBulkBuffer()
+	}
+	g.w = sstable.NewWriter(newBulkFile(f, g.buf, g.uncached), g.s.ingestOpts)
 	return nil
 }
 
@@ -173,10 +179,12 @@ func (s *Store) ingestFiles(sections []section, records []record) (*ingester, er
 			if err := g.cut(); err != nil {
 				return g, err
 			}
+			g.uncached = sec.uncached
 		}
 		if err := sec.write(g); err != nil {
 			return g, fmt.Errorf("keys %x: %w", sec.prefix, err)
 		}
+		g.uncached = false
 		if sec.size >= ingestAlone {
 			if err := g.cut(); err != nil {
 				return g, err

@@ -23,6 +23,12 @@ type StateTable struct {
 	dirty  *Delta
 	// pending are the sealed deltas that were not committed when last looked at, oldest first.
 	pending []*Delta
+	// deal says that the last delta was written in key order, as the next one probably will, too: it is dealt out. spare is what
+	// one was dealt out on that has been committed since.
+	deal  bool
+	spare *shelves
+	// scanning counts scans under way.
+	scanning int
 }
 
 // StateTable opens a handle for the state table id.
@@ -59,6 +65,11 @@ func (t *StateTable) Dirty() (keys int, size int64) { return t.dirty.n, t.dirty.
 func (t *StateTable) prune() {
 	n := 0
 	for n < len(t.pending) && t.pending[n].committed.Load() {
+		d := t.pending[n]
+		if t.deal = !d.kept.Load(); t.deal && d.dealt != nil && t.scanning == 0 {
+			d.dealt.reuse()
+			t.spare = d.dealt
+		}
 		n++
 	}
 	if n > 0 {
@@ -135,6 +146,8 @@ func (t *StateTable) ScanRange(lo, hi []byte, fn func(k, v []byte) error) error 
 	for _, p := range parts {
 		m.overs = append(m.overs, p.cursor(lo, hi))
 	}
+	t.scanning++
+	defer func() { t.scanning-- }()
 	for m.next() {
 		if err := fn(m.k, m.v); err != nil {
 			m.close()
@@ -153,6 +166,12 @@ func (t *StateTable) Put(key, val []byte) {
 // Append is Put, and cheaper, for a key that was neither put nor deleted since the last Seal.
 func (t *StateTable) Append(key, val []byte) {
 	t.empty = false
+	if t.dirty.n == dealFrom {
+		if t.prune(); t.deal && t.dirty.ordered == nil {
+			t.dirty.dealOn(t.spare)
+			t.spare = nil
+		}
+	}
 	t.dirty.append(key, val)
 }
 
@@ -170,6 +189,9 @@ func (t *StateTable) Delete(key []byte) { t.dirty.put(key, nil, true) }
 // changes stay readable through the table.
 func (t *StateTable) Seal() *Delta {
 	t.prune()
+	if t.dirty.dealt == nil {
+		t.spare = nil
+	}
 	if t.dirty.n == 0 {
 		return nil
 	}

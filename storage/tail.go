@@ -28,7 +28,7 @@ type stateTail struct {
 
 	mu sync.Mutex
 	// groups are the unfolded groups, oldest first.
-	groups []blobGroup
+	groups []tailGroup
 	bytes  int64 // of the groups
 	// folding is the newest epoch that a fold under way covers, or zero.
 	folding Epoch
@@ -72,6 +72,13 @@ func (p tailPart) each(fn func(*Delta)) {
 	}
 }
 
+// tailGroup is what one checkpoint added.
+type tailGroup struct {
+	blobGroup
+	// deltas are what is in the blobs, oldest first, if it is kept in memory.
+	deltas []*Delta
+}
+
 // maxTailParts bounds what a reader has to look through.
 const maxTailParts = 8
 
@@ -106,7 +113,7 @@ func (s *Store) loadTails() error {
 			return fmt.Errorf("data directory %s: %w", s.cfg.Dir, err)
 		}
 		t := s.tail(id)
-		t.groups = append(t.groups, g)
+		t.groups = append(t.groups, tailGroup{blobGroup: g})
 		t.bytes += g.bytes
 		s.tailBytes.Add(g.bytes)
 		t.parts.Store(nil)
@@ -145,9 +152,13 @@ func (t *stateTail) committed(s *Store, g blobGroup, deltas []*Delta) {
 	if t.dropped {
 		return
 	}
-	t.groups = append(t.groups, g)
+	// What is in memory need not be read to be folded.
+	group := tailGroup{blobGroup: g}
+	if s.tailBytes.Add(g.bytes) <= s.cfg.fold.softBytes {
+		group.deltas = deltas
+	}
+	t.groups = append(t.groups, group)
 	t.bytes += g.bytes
-	s.tailBytes.Add(g.bytes)
 	p := t.parts.Load()
 	if p == nil {
 		return
@@ -179,6 +190,7 @@ func (t *stateTail) mergeParts(parts []tailPart) []tailPart {
 	d := &Delta{table: t.id}
 	for i := n - 1; i >= 0; i-- {
 		parts[i].each(func(from *Delta) {
+			from.settle()
 			for j := range uint32(from.n) {
 				e := from.at(j)
 				d.put(from.keyOf(e), from.valueOf(e), e.vlen == tombstone)
@@ -233,7 +245,7 @@ func (s *Store) writeDeltas(epoch Epoch, deltas []*Delta, ingest bool) (sections
 		}
 		g := &blobGroup{epoch: epoch}
 		sections = append(sections,
-			section{blobPrefix(kindBlob, t.id), size, func(w keyWriter) error {
+			section{prefix: blobPrefix(kindBlob, t.id), size: size, uncached: true, write: func(w keyWriter) error {
 				for _, d := range of {
 					if err := d.writeBlobs(w, g); err != nil {
 						return err
@@ -242,7 +254,7 @@ func (s *Store) writeDeltas(epoch Epoch, deltas []*Delta, ingest bool) (sections
 				return nil
 			}},
 			// Blobs come before all groups, in any order of writing.
-			section{groupKey(t.id, epoch), 0, func(w keyWriter) error { return w.Set(groupKey(t.id, epoch), g.encode()) }})
+			section{prefix: groupKey(t.id, epoch), write: func(w keyWriter) error { return w.Set(groupKey(t.id, epoch), g.encode()) }})
 		updates = append(updates, stateUpdate{tail: t, group: g, deltas: of})
 	}
 	return sections, records, updates, nil
