@@ -92,3 +92,73 @@ func (w *bulkFile) Finish() error {
 
 // Abort is part of Pebble's Writable.
 func (w *bulkFile) Abort() { _ = w.file.Close() }
+
+// tableFile is a file of Pebble's own, with the content of a memtable or of a compaction, which is written in large pieces too. It is not
+// nudged to the disk, but synced when it is complete. What a compaction writes has been read, so it goes through the cache.
+type tableFile struct {
+	vfs.File
+	buf []byte
+}
+
+// Write is done when the buffer is full, or the file is synced or closed.
+func (f *tableFile) Write(p []byte) (int, error) {
+	if len(f.buf)+len(p) > bulkBytes {
+		if err := f.flush(); err != nil {
+			return 0, err
+		}
+		if len(p) >= bulkBytes {
+			return f.File.Write(p)
+		}
+	}
+	f.buf = append(f.buf, p...)
+	return len(p), nil
+}
+
+func (f *tableFile) flush() error {
+	if len(f.buf) == 0 {
+		return nil
+	}
+	_, err := f.File.Write(f.buf)
+	f.buf = f.buf[:0]
+	return err
+}
+
+func (f *tableFile) WriteAt(p []byte, off int64) (int, error) {
+	if err := f.flush(); err != nil {
+		return 0, err
+	}
+	return f.File.WriteAt(p, off)
+}
+
+func (f *tableFile) Stat() (vfs.FileInfo, error) {
+	if err := f.flush(); err != nil {
+		return nil, err
+	}
+	return f.File.Stat()
+}
+
+func (f *tableFile) Sync() error {
+	if err := f.flush(); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f *tableFile) SyncData() error {
+	if err := f.flush(); err != nil {
+		return err
+	}
+	return f.File.SyncData()
+}
+
+// SyncTo promises nothing, and does nothing.
+func (f *tableFile) SyncTo(int64) (bool, error) { return false, nil }
+
+func (f *tableFile) Close() error {
+	err := f.flush()
+	f.buf = nil
+	if cerr := f.File.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

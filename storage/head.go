@@ -346,6 +346,9 @@ func (fs stateFS) Create(path string, category vfs.DiskWriteCategory) (vfs.File,
 	if _, ok := fs.tracked(path); ok {
 		return fs.track(name, f), nil
 	}
+	if strings.HasSuffix(name, ".sst") {
+		return &tableFile{File: f}, nil
+	}
 	return f, nil
 }
 

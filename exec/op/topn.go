@@ -68,6 +68,8 @@ type TopN struct {
 	ident   []int
 	st      exec.StateTable
 	dirty   []uint32
+	// replaces, if a group is one row: the state table has a row of the group whose last one went.
+	replaces bool
 	// stuck: an eviction found too little that is clean; only a checkpoint changes that.
 	stuck bool
 	// graves are rows that left in this epoch: an old window may still name them.
@@ -100,9 +102,7 @@ type topGroup struct {
 	total   int64 // sum of the multiplicities
 	touched bool
 	ref     bool
-	// stored, if there is one row for a group: the state table has one for this group.
-	stored bool
-	old    []winItem
+	old     []winItem
 }
 
 // topRow is a row with prefixes of its values in the first two order columns: if the first ones
@@ -111,6 +111,9 @@ type topRow struct {
 	pre, pre2 uint64
 	row       uint32
 }
+
+// rowReplaces is a flag of the row of a group that is one row: the state table may have one under its key already.
+const rowReplaces = 4
 
 // winItem is n times a row in a window; rank is the number of the first one.
 type winItem struct {
@@ -347,7 +350,11 @@ func (t *TopN) change(g *topGroup, e uint32, c *vec.Chunk, i int) error {
 		g.rows.add(top, d, t.cmp)
 		g.total += d
 		t.markDirty(r)
+		t.replaces = false
 		t.trim(g)
+		if t.replaces {
+			*t.flags.at(r) |= rowReplaces
+		}
 		return nil
 	}
 	t.rows.release(r)
@@ -379,7 +386,7 @@ func (t *TopN) replace(g *topGroup, it *msItem[topRow], c *vec.Chunk, i int) {
 	for k, v := range c.Cols {
 		t.rows.put(k, r, v, i)
 	}
-	*t.flags.at(r) = *t.flags.at(old) & rowStored
+	*t.flags.at(r) = *t.flags.at(old) & (rowStored | rowReplaces)
 	*t.groupOf.at(r) = *t.groupOf.at(old)
 	*t.flags.at(old) = 0
 	it.v.row = r
@@ -391,6 +398,7 @@ func (t *TopN) bury(g *topGroup, top topRow, n int64) {
 	g.rows.add(top, -n, t.cmp)
 	row := top.row
 	f := t.flags.at(row)
+	t.replaces = t.single && *f&(rowStored|rowReplaces) != 0
 	if *f&rowStored != 0 && !t.single {
 		// At once: the group may be evicted and read again before the next checkpoint.
 		t.eachKey([]uint32{row}, func(_ int, key []byte) { t.st.Delete(key) })

@@ -41,6 +41,9 @@ func (t *TopN) checkpoint() {
 	rows := t.dirty[:0]
 	for _, r := range t.dirty {
 		if f := t.flags.at(r); *f&rowDirty != 0 && t.rows.live.get(r) {
+			if t.single && *f&rowStored != 0 {
+				*f |= rowReplaces
+			}
 			*f = *f&^rowDirty | rowStored
 			rows = append(rows, r)
 		}
@@ -60,10 +63,9 @@ func (t *TopN) checkpoint() {
 				return
 			}
 			// A group has one dirty row at the most, and what deletes its key (sweep) comes after this.
-			if g := t.recs.at(*t.groupOf.at(piece[i])); g.stored {
+			if *t.flags.at(piece[i])&rowReplaces != 0 {
 				t.st.Append(key, t.val)
 			} else {
-				g.stored = true
 				t.st.Insert(key, t.val)
 			}
 		})
@@ -112,7 +114,6 @@ func (t *TopN) load(n int) error {
 			if err != nil {
 				return err
 			}
-			g.stored = ok
 		} else if err := t.st.Scan(key, take); err != nil {
 			return err
 		}
