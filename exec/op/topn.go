@@ -398,7 +398,7 @@ func (t *TopN) bury(g *topGroup, top topRow, n int64) {
 	g.rows.add(top, -n, t.cmp)
 	row := top.row
 	f := t.flags.at(row)
-	t.replaces = t.single && *f&(rowStored|rowReplaces) != 0
+	t.replaces = t.replaces || t.single && *f&(rowStored|rowReplaces) != 0
 	if *f&rowStored != 0 && !t.single {
 		// At once: the group may be evicted and read again before the next checkpoint.
 		t.eachKey([]uint32{row}, func(_ int, key []byte) { t.st.Delete(key) })
