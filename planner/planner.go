@@ -82,10 +82,15 @@ type Bound struct {
 	meta  *logical.Meta
 	query *bind.Query
 	dml   *plan.DML
+	// modifying are the data-modifying statements in WITH.
+	modifying []bind.Modifying
 }
 
 // Lock is a table whose rows a statement locks.
 type Lock = bind.Lock
+
+// Modifies tells whether WITH has data-modifying statements, which only DML and BatchModifying plan.
+func (b *Bound) Modifies() bool { return len(b.modifying) > 0 }
 
 // IsQuery tells whether the statement is a query rather than INSERT, UPDATE or DELETE.
 func (b *Bound) IsQuery() bool { return b.dml == nil }
@@ -115,7 +120,7 @@ func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
 		if cols == nil {
 			cols = []bind.OutCol{}
 		}
-	case *ast.Insert, *ast.Update, *ast.Delete:
+	case *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge:
 		var d *bind.DML
 		var err error
 		switch st := st.(type) {
@@ -125,6 +130,8 @@ func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
 			d, err = b.Update(st)
 		case *ast.Delete:
 			d, err = b.Delete(st)
+		case *ast.Merge:
+			d, err = b.Merge(st)
 		}
 		if err != nil {
 			return nil, err
@@ -140,6 +147,7 @@ func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
 			out.Columns[i] = OutColumn{Name: c.Name, Type: info.Type, Rel: info.Rel, Ord: info.Ord}
 		}
 	}
+	out.modifying = b.Modifying()
 	out.ParamTypes = b.Params()
 	out.Relations, out.Named = b.Relations(), b.Named()
 	out.Locks = b.Locks()
@@ -164,7 +172,34 @@ func copyMeta(b *Bound) *logical.Meta { return b.meta.Clone() }
 
 // Batch plans a query that is run once. Stable functions such as now() are left in the plan, so
 // that it can be kept.
-func (p *Planner) Batch(b *Bound) (*plan.Batch, error) { return p.batch(b, false) }
+func (p *Planner) Batch(b *Bound) (*plan.Batch, error) {
+	if b.Modifies() {
+		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "a data-modifying statement in WITH is not supported here")
+	}
+	return p.batch(b, false)
+}
+
+// BatchModifying is Batch for a query that may have data-modifying statements in WITH, which it gives too.
+func (p *Planner) BatchModifying(b *Bound) (*plan.Batch, []plan.Modifying, error) {
+	with, err := p.modifying(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	q, err := p.batch(b, false)
+	return q, with, err
+}
+
+func (p *Planner) modifying(b *Bound) ([]plan.Modifying, error) {
+	var out []plan.Modifying
+	for _, m := range b.modifying {
+		d, err := p.DML(&Bound{meta: b.meta, query: m.Query, dml: m.Plan})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, plan.Modifying{DML: d, Rel: m.Rel})
+	}
+	return out, nil
+}
 
 // BatchOfView is Batch for the query of a materialized view that its rows are compared with: of rows that are equal in the
 // order of a LIMIT or DISTINCT ON it takes those that the view takes.
@@ -245,12 +280,16 @@ func (p *Planner) DML(b *Bound) (*plan.DML, error) {
 	if b.dml == nil {
 		return nil, sqlerr.Newf(sqlerr.InternalError, "the statement changes nothing")
 	}
-	q, err := p.Batch(b)
+	with, err := p.modifying(b)
+	if err != nil {
+		return nil, err
+	}
+	q, err := p.batch(b, false)
 	if err != nil {
 		return nil, err
 	}
 	d := *b.dml
-	d.Query = q
+	d.Query, d.With = q, with
 	return &d, nil
 }
 
@@ -282,6 +321,9 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	}
 	if len(b.Locks) > 0 {
 		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "%s in a query that is kept up to date is not supported", b.Locks[0].Clause)
+	}
+	if b.Modifies() {
+		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "a data-modifying statement in WITH is not supported here")
 	}
 	m := copyMeta(b)
 	ids, names := outIDs(b.query)

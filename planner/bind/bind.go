@@ -74,6 +74,11 @@ type Binder struct {
 	checking *catalog.Function
 	// named are the string literals of the text itself that were read as names of relations, by position.
 	named map[int]uint32
+	// top is the WITH clause of the statement itself; modified are the data-modifying items in it, and around what such an item that is being
+	// bound sees.
+	top      *ast.With
+	modified []Modifying
+	around   [][]*cte
 	// inlinedCalls and copied count what maxInlined and maxCopied bound.
 	inlinedCalls, copied int
 	// locks are what FOR UPDATE locks.
@@ -140,6 +145,7 @@ func unsupported(pos int, what string) {
 // Query binds a whole query. Parameters whose type is not determined are an error.
 func (b *Binder) Query(q *ast.Select) (out *Query, err error) {
 	defer catch(&err)
+	b.top = q.With
 	out = b.query(nil, q)
 	b.resolveUnknown(out)
 	b.finishParams()

@@ -27,6 +27,7 @@ type DML struct {
 // Insert binds INSERT.
 func (b *Binder) Insert(st *ast.Insert) (out *DML, err error) {
 	defer catch(&err)
+	b.top = st.With
 	out = b.insert(st)
 	b.finishParams()
 	return out, nil
@@ -35,6 +36,7 @@ func (b *Binder) Insert(st *ast.Insert) (out *DML, err error) {
 // Update binds UPDATE.
 func (b *Binder) Update(st *ast.Update) (out *DML, err error) {
 	defer catch(&err)
+	b.top = st.With
 	out = b.update(st)
 	b.finishParams()
 	return out, nil
@@ -43,6 +45,7 @@ func (b *Binder) Update(st *ast.Update) (out *DML, err error) {
 // Delete binds DELETE.
 func (b *Binder) Delete(st *ast.Delete) (out *DML, err error) {
 	defer catch(&err)
+	b.top = st.With
 	out = b.delete(st)
 	b.finishParams()
 	return out, nil
@@ -334,7 +337,7 @@ func (b *Binder) moreFrom(s *scope, node logical.Node, items []ast.TableExpr) lo
 }
 
 func (b *Binder) update(st *ast.Update) *DML {
-	ws := &scope{q: &queryState{}}
+	ws := &scope{ctes: b.outerCTEs(), q: &queryState{}}
 	b.with(ws, st.With)
 	s := &scope{parent: &scope{ctes: ws.ctes, q: &queryState{}}, q: &queryState{}}
 	rel, it := b.targetItem(s, &st.Table, "update")
@@ -414,7 +417,7 @@ func graft(tree, base, node logical.Node) logical.Node {
 }
 
 func (b *Binder) delete(st *ast.Delete) *DML {
-	ws := &scope{q: &queryState{}}
+	ws := &scope{ctes: b.outerCTEs(), q: &queryState{}}
 	b.with(ws, st.With)
 	s := &scope{parent: &scope{ctes: ws.ctes, q: &queryState{}}, q: &queryState{}}
 	rel, it := b.targetItem(s, &st.Table, "delete from")

@@ -112,6 +112,9 @@ func (b *Binder) tableRef(q *scope, t *ast.TableRef) *fromItem {
 	}
 	if len(t.Name.Parts) == 1 {
 		if c := q.findCTE(t.Name.Parts[0]); c != nil {
+			if c.rel != nil {
+				return b.modifiedRef(q, c, t.Alias, t.Pos)
+			}
 			return b.cteRef(q, c, t.Alias)
 		}
 	}
@@ -252,7 +255,8 @@ func (b *Binder) with(s *scope, w *ast.With) {
 		c := w.CTEs[i]
 		sel, ok := c.Query.(*ast.Select)
 		if !ok {
-			unsupported(c.Pos, "a data-modifying statement in WITH")
+			s.ctes = append(s.ctes, b.modifying(s, w, &c, self[i]))
+			continue
 		}
 		at := &scope{parent: s.parent, ctes: append([]*cte(nil), s.ctes...), q: &queryState{}}
 		d := &cte{name: c.Name, query: sel, columns: c.Columns, at: at, pos: c.Pos, recursive: self[i]}

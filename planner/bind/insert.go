@@ -11,7 +11,7 @@ import (
 )
 
 func (b *Binder) insert(st *ast.Insert) *DML {
-	s := &scope{q: &queryState{}}
+	s := &scope{ctes: b.outerCTEs(), q: &queryState{}}
 	b.with(s, st.With)
 	outer := &scope{ctes: s.ctes, q: &queryState{}}
 	rel := b.target(st.Table, "insert into")

@@ -74,6 +74,8 @@ type cte struct {
 	hidden, dropped int
 	// group are the items that it reads and that read it, if it is not alone.
 	group *mutual
+	// rel stands for the rows of a data-modifying statement.
+	rel *catalog.Relation
 }
 
 // queryState is what the clauses of one SELECT share.

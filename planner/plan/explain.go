@@ -55,7 +55,7 @@ func (s *Stream) write(w *explainer) {
 // Explain writes what an INSERT, UPDATE or DELETE does.
 func (d *DML) Explain() string {
 	var w explainer
-	fmt.Fprintf(&w.Builder, "%s on %s\n", [...]string{"Insert", "Update", "Delete"}[d.Kind], d.Target.Name)
+	fmt.Fprintf(&w.Builder, "%s on %s\n", [...]string{"Insert", "Update", "Delete", "Merge"}[d.Kind], d.Target.Name)
 	if c := d.Conflict; c != nil {
 		what := "Nothing"
 		if c.DoUpdate {

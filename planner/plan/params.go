@@ -57,6 +57,7 @@ func (d *DML) WithParams(v Params) *DML {
 	c := *d
 	c.Query = d.Query.WithParams(v)
 	c.Returning = v.list(d.Returning)
+	c.With = v.Modifying(d.With)
 	if d.Conflict != nil {
 		x := *d.Conflict
 		x.Where = v.Expr(x.Where)
@@ -67,6 +68,15 @@ func (d *DML) WithParams(v Params) *DML {
 		c.Conflict = &x
 	}
 	return &c
+}
+
+// Modifying gives copies of statements in WITH for one execution.
+func (v Params) Modifying(ms []Modifying) []Modifying {
+	var out []Modifying
+	for _, m := range ms {
+		out = append(out, Modifying{m.WithParams(v), m.Rel})
+	}
+	return out
 }
 
 func (v Params) endpoint(e *Endpoint) *Endpoint {

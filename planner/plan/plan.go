@@ -644,7 +644,17 @@ type DML struct {
 	// conflict handling, all columns of Target); update: the row as in Query. Nil if there is no
 	// RETURNING.
 	Returning []scalar.Expr
+	// Actions are those of the WHEN clauses of MERGE.
+	Actions []MergeAction
+	// With are the data-modifying statements in WITH, which run before, in order.
+	With []Modifying
 	// RelNames for messages and the wire: columns of RETURNING are in planner.Bound.Columns.
+}
+
+// Modifying is a data-modifying statement in WITH. Rel stands for what it returns.
+type Modifying struct {
+	*DML
+	Rel *catalog.Relation
 }
 
 // DMLKind is INSERT, UPDATE or DELETE.
@@ -655,6 +665,20 @@ const (
 	Insert DMLKind = iota
 	Update
 	Delete
+	// Merge: Query yields the number of the WHEN clause that a row is for (NULL: none), the matching row of the target (NULLs if
+	// there is none), and the new row.
+	Merge
+)
+
+// MergeAction is what a WHEN clause of MERGE does.
+type MergeAction uint8
+
+// The actions of MERGE.
+const (
+	MergeNothing MergeAction = iota
+	MergeUpdate
+	MergeDelete
+	MergeInsert
 )
 
 // Check is a CHECK constraint as an expression over the target's columns.

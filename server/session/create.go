@@ -443,6 +443,16 @@ func (d *definer) bindQuery(q *ast.Select) (*planner.Bound, error) {
 	if len(b.ParamTypes) > 0 {
 		return nil, sqlerr.Newf(sqlerr.UndefinedParameter, "there is no parameter $1")
 	}
+	if b.Modifies() {
+		switch st := d.e.p.ast.(type) {
+		case *ast.CreateView:
+			if !st.Materialized {
+				return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "views must not contain data-modifying statements in WITH")
+			}
+			return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "materialized views must not use data-modifying statements in WITH")
+		}
+		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "a data-modifying statement in WITH is not supported here")
+	}
 	return b, nil
 }
 

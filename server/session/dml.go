@@ -51,13 +51,13 @@ func (s *session) dml(ctx context.Context, t *tx, e *execution) (pgwire.Result, 
 		return pgwire.Result{}, err
 	}
 	var tag string
-	switch d.Kind {
-	case plan.Insert:
-		tag, err = "INSERT 0", w.insert(ctx)
-	case plan.Update:
-		tag, err = "UPDATE", w.update(ctx)
-	case plan.Delete:
-		tag, err = "DELETE", w.remove(ctx)
+	if len(d.With) == 0 {
+		tag, err = w.run(ctx)
+	} else {
+		err = s.modify(ctx, t, d.With, d.Query, d, func() (err error) {
+			tag, err = w.run(ctx)
+			return err
+		})
 	}
 	if err == nil {
 		err = w.end(ctx)
@@ -455,6 +455,16 @@ func (w *write) take(old *vec.Chunk) ([]int32, error) {
 			continue
 		}
 		seen[string(key)] = true
+		if w.s.mod != nil && w.t.snap == nil {
+			// Of several parts of a statement that change a row, the first one does.
+			same, err := w.unchanged(key, old, i)
+			if err != nil {
+				return nil, err
+			}
+			if !same {
+				continue
+			}
+		}
 		if w.t.snap != nil {
 			// The statement read an older snapshot: what it saw must still be there.
 			same, err := w.unchanged(key, old, i)
@@ -501,16 +511,11 @@ func (w *write) sendReturning(e *execution, tag string) (pgwire.Result, error) {
 		e.w.Columns(e.p.columns)
 	}
 	r := &result{as: appendersFor(columnTypes(e.p), e.formats, w.s.typeEnv()), tag: tag}
-	if w.returned != nil {
-		out := &vec.Chunk{}
-		for _, x := range w.d.Returning {
-			v, err := w.eval(x, w.returned)
-			if err != nil {
-				return pgwire.Result{}, err
-			}
-			out.Cols = append(out.Cols, v)
-		}
-		out.SetLen(w.returned.Len())
+	out, err := w.returnedRows()
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	if out.Len() > 0 {
 		r.chunks = []*vec.Chunk{out}
 	}
 	e.rest = nil
@@ -520,6 +525,10 @@ func (w *write) sendReturning(e *execution, tag string) (pgwire.Result, error) {
 // statementName names a statement for messages, as in its command tag.
 func statementName(st ast.Statement) string {
 	switch st.(type) {
+	case *ast.Select:
+		return "SELECT"
+	case *ast.Merge:
+		return "MERGE"
 	case *ast.Insert:
 		return "INSERT"
 	case *ast.Update:

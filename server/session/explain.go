@@ -239,7 +239,7 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 			err = s.analyze(ctx, t, x, o, time.Since(began))
 		}
 		return x, err
-	case *ast.Insert, *ast.Update, *ast.Delete:
+	case *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge:
 		if o.analyze || o.state {
 			return nil, no("ANALYZE")
 		}

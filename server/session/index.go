@@ -34,7 +34,7 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	}
 	name := st.Name
 	if name == "" {
-		name = d.freeName(parent.Schema, parent.Name, strings.Join(names, "_"), "idx")
+		name = d.freeName(parent.Schema, parent.Name, strings.Join(append(names, st.Include...), "_"), "idx")
 	} else if d.cat.Relation(parent.Schema, name) != nil {
 		if st.IfNotExists {
 			d.s.notice(sqlerr.DuplicateTable, fmt.Sprintf("relation %q already exists, skipping", name))

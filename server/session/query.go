@@ -50,6 +50,9 @@ func (r *result) send(w pgwire.ResultWriter) (pgwire.Result, error) {
 // query runs a SELECT.
 func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
 	p := e.p
+	if len(p.with) > 0 {
+		return s.modifyingQuery(ctx, t, e)
+	}
 	b, err := bindParams(p.batch, e.params)
 	if err != nil {
 		return pgwire.Result{}, err
@@ -107,6 +110,14 @@ func (s *session) runBatch(ctx context.Context, t *tx, b *plan.Batch, emit func(
 func (s *session) runObserved(
 	ctx context.Context, t *tx, b *plan.Batch, stats func(plan.Node) *batch.Stats, emit func(*vec.Chunk) error,
 ) error {
+	if m := s.mod; m != nil {
+		r := &reader{s: s, t: t, snap: m.snap, env: s.execEnv(t), fixed: m.fixed}
+		root, err := build.ObservedBatch(b.Root, r, r.env, stats)
+		if err != nil {
+			return err
+		}
+		return batch.Run(r.context(ctx), root, emit)
+	}
 	if err := checkStalled(t, b.Relations); err != nil {
 		return err
 	}
@@ -205,6 +216,9 @@ func (r *reader) context(ctx context.Context) *exec.Context {
 
 // Scan reads an arrangement or a system relation.
 func (r *reader) Scan(n *plan.Scan) (batch.Leaf, error) {
+	if m := r.s.mod; m != nil && m.rows[n.Rel.ID] != nil {
+		return modifiedLeaf(m.rows[n.Rel.ID], n.Cols), nil
+	}
 	if n.Rel.Made() {
 		return r.system(n)
 	}

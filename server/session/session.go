@@ -83,6 +83,8 @@ func (b *Backend) Connect(_ context.Context, st pgwire.Startup, client pgwire.Cl
 
 // session is one client's session.
 type session struct {
+	// mod is what the parts of a statement with data-modifying statements in WITH share, while one runs.
+	mod    *modifying
 	b      *Backend
 	client pgwire.Client
 	// login is who connected; noRole says that there was no role of that name.

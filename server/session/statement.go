@@ -44,6 +44,8 @@ type prepared struct {
 	batch   *plan.Batch
 	dml     *plan.DML
 	columns []pgwire.Column
+	// with are the data-modifying statements in WITH of a SELECT.
+	with []plan.Modifying
 }
 
 // Split parses a simple query string.
@@ -118,7 +120,7 @@ func (s *session) prepare(ctx context.Context, p *prepared, st parse.Stmt, oids 
 // planned tells whether a statement goes through the planner.
 func planned(st ast.Statement) bool {
 	switch st.(type) {
-	case *ast.Select, *ast.Insert, *ast.Update, *ast.Delete:
+	case *ast.Select, *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge:
 		return true
 	case *ast.DeclareCursor:
 		return subject(st) != st
@@ -186,10 +188,12 @@ func (p *prepared) plan(t *tx) error {
 	if p.bound != nil && !slices.Equal(cols, p.columns) {
 		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cached plan must not change result type")
 	}
-	p.batch, p.dml = nil, nil
+	p.batch, p.dml, p.with = nil, nil, nil
 	switch query.(type) {
 	case *ast.Select:
-		p.batch, err = pl.Batch(b)
+		if p.batch, p.with, err = pl.BatchModifying(b); err == nil && len(p.with) > 0 && query != p.ast {
+			err = sqlerr.Newf(sqlerr.FeatureNotSupported, "DECLARE CURSOR must not contain data-modifying statements in WITH")
+		}
 	default:
 		p.dml, err = pl.DML(b)
 	}
@@ -400,8 +404,13 @@ func (s *session) dispatchOnce(ctx context.Context, t *tx, e *execution) (pgwire
 		if err := e.p.plan(t); err != nil {
 			return pgwire.Result{}, err
 		}
+		if len(e.p.with) > 0 {
+			if err := t.writable(e.p.ast); err != nil {
+				return pgwire.Result{}, err
+			}
+		}
 		return s.query(ctx, t, e)
-	case *ast.Insert, *ast.Update, *ast.Delete:
+	case *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge:
 		if err := t.writable(e.p.ast); err != nil {
 			return pgwire.Result{}, err
 		}

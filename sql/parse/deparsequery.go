@@ -1,6 +1,8 @@
 package parse
 
 import (
+	"strings"
+
 	"github.com/weirdb/weir/sql/ast"
 )
 
@@ -32,6 +34,47 @@ func (w *writer) statement(s ast.Statement) {
 		}
 		w.clause(" WHERE ", s.Where)
 		w.returning(s.Returning)
+	case *ast.Merge:
+		w.merge(s)
+	}
+}
+
+func (w *writer) merge(s *ast.Merge) {
+	w.with(s.With)
+	w.puts("MERGE INTO ")
+	w.target(s.Table)
+	w.puts(" USING ")
+	w.from([]ast.TableExpr{s.Source})
+	w.clause(" ON ", s.On)
+	for _, k := range s.Whens {
+		w.puts(map[bool]string{true: " WHEN MATCHED", false: " WHEN NOT MATCHED"}[k.Matched])
+		w.clause(" AND ", k.Cond)
+		w.puts(" THEN ")
+		switch k.Action {
+		case ast.MergeNothing:
+			w.puts("DO NOTHING")
+		case ast.MergeDelete:
+			w.puts("DELETE")
+		case ast.MergeUpdate:
+			w.puts("UPDATE SET ")
+			w.sets(k.Set)
+		case ast.MergeInsert:
+			w.puts("INSERT ")
+			if len(k.Columns) > 0 {
+				w.columnTargets(k.Columns)
+				w.puts(" ")
+			}
+			if k.Overriding != "" {
+				w.puts("OVERRIDING ", strings.ToUpper(k.Overriding), " VALUE ")
+			}
+			if k.Values == nil {
+				w.puts("DEFAULT VALUES")
+				break
+			}
+			w.puts("VALUES (")
+			w.list(len(k.Values), func(i int) { w.expr(k.Values[i]) })
+			w.puts(")")
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"github.com/weirdb/weir/sql/ast"
+	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 // Cells of data-modifying statements. The statement's target is named after its cell; what TiDB's
@@ -72,7 +73,7 @@ func (p *parser) dmlText(with frag, pos int) frag {
 	case p.isWord("delete"):
 		return p.delete(with, pos)
 	}
-	p.unsupported(p.pos(), "MERGE")
+	p.failf(sqlerr.SyntaxError, p.pos(), "MERGE not supported in WITH query")
 	return frag{}
 }
 

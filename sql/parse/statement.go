@@ -25,6 +25,9 @@ func (p *parser) statement() ast.Statement {
 	case "with":
 		pos := p.pos()
 		with := p.with()
+		if p.isWord("merge") {
+			return p.merge(with, pos)
+		}
 		if isDML(p.tok()) {
 			return p.dmlTree(with, pos)
 		}
@@ -33,6 +36,8 @@ func (p *parser) statement() ast.Statement {
 			return nil
 		}
 		return p.decodeQuery(p.finish(q))
+	case "merge":
+		return p.merge(frag{}, t.Pos)
 	case "insert", "update", "delete":
 		return p.dmlTree(frag{}, t.Pos)
 	case "create":
@@ -135,7 +140,7 @@ func (p *parser) selectStatement() ast.Statement {
 // its first word.
 func unsupportedStatement(word string) (name string, ok bool) {
 	switch word {
-	case "call", "do", "load", "merge", "import", "security":
+	case "call", "do", "load", "import", "security":
 		return strings.ToUpper(word), true
 	}
 	return "", false

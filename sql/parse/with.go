@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/parse/lex"
+	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 // with reads WITH [RECURSIVE] name AS (...), ... .
@@ -132,6 +133,8 @@ func (p *parser) cteBody(c *cteCell) frag {
 	}
 	var body frag
 	switch {
+	case p.isWord("merge"):
+		p.failf(sqlerr.FeatureNotSupported, c.cte.Pos, "MERGE not supported in WITH query")
 	case isDML(p.tok()):
 		c.dml = p.dml(with, pos)
 		body = p.out.text("SELECT 1")
