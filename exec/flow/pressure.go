@@ -98,13 +98,23 @@ func (r *Runtime) Admit(ctx context.Context, jobs []JobID) error {
 	if len(jobs) == 0 {
 		return nil
 	}
-	waited := false
-	for {
+	return r.admit(ctx, func() bool {
 		ok := r.room() && !r.lags(jobs)
 		for _, j := range jobs {
 			ok = ok && !r.backlogged(j)
 		}
-		if ok {
+		return ok
+	})
+}
+
+// AdmitWork waits until there is room for what a statement that writes is going to hold in memory. It is for statements that have no locks yet.
+func (r *Runtime) AdmitWork(ctx context.Context) error { return r.admit(ctx, r.room) }
+
+// admit waits until ready.
+func (r *Runtime) admit(ctx context.Context, ready func() bool) error {
+	waited := false
+	for {
+		if ready() {
 			return nil
 		}
 		if !r.room() {

@@ -30,7 +30,7 @@ func newMinMax(isMax bool, t types.Type, no int, appendOnly bool, w wordAgg) (ag
 	default:
 		same := func(d types.Datum) types.Datum { return d }
 		return newMultisetMinMax(isMax, t, no, 120, func(a, b types.Datum) int { return compareTotal(t, a, b) },
-			func(v *vec.Vector, i int) types.Datum { return v.Datum(i) }, same, same), 0, nil
+			func(v *vec.Vector, i int) types.Datum { return cloned(v.Datum(i)) }, same, same), 0, nil
 	}
 }
 
@@ -123,6 +123,8 @@ type extreme struct {
 	t   types.Type
 	max bool
 	cur paged[types.Datum]
+	// heavy is the bytes of all texts.
+	heavy int
 }
 
 func (a *extreme) attach(tab *groupTable) { a.tab = tab }
@@ -135,14 +137,20 @@ func (a *extreme) add(b *aggBatch) error {
 		}
 		x, cur := v.Datum(i), a.cur.at(e)
 		if !cur.Valid {
-			*cur = x
+			a.set(cur, x)
 			continue
 		}
 		if c := compareTotal(a.t, x, *cur); a.max && c > 0 || !a.max && c < 0 {
-			*cur = x
+			a.set(cur, x)
 		}
 	}
 	return nil
+}
+
+// set keeps a value that outlives the chunk.
+func (a *extreme) set(cur *types.Datum, x types.Datum) {
+	a.heavy += len(x.S) - len(cur.S)
+	*cur = cloned(x)
 }
 
 func (a *extreme) results(ents []uint32, dst *vec.Vector) error {
@@ -154,10 +162,10 @@ func (a *extreme) results(ents []uint32, dst *vec.Vector) error {
 
 func (a *extreme) reset(e uint32) {
 	a.cur.ensure(e + 1)
-	*a.cur.at(e) = types.Null
+	a.set(a.cur.at(e), types.Null)
 }
 
-func (a *extreme) bytes() int { return a.tab.store.count() * 104 }
+func (a *extreme) bytes() int { return a.tab.store.count()*104 + a.heavy }
 
 func (a *extreme) encode(e uint32, dst []byte) []byte {
 	return types.AppendDatum(dst, a.t.Kind, *a.cur.at(e))
@@ -168,7 +176,7 @@ func (a *extreme) decode(e uint32, b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	*a.cur.at(e) = d
+	a.set(a.cur.at(e), d)
 	return b[len(b)-len(rest):], nil
 }
 

@@ -2,11 +2,13 @@ package build
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/batch"
 	"github.com/weirdb/weir/exec/op"
 	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/sql/types"
 )
 
 // BatchLeaves opens the leaves of batch plans on a snapshot.
@@ -74,6 +76,11 @@ func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 		}
 		return &batch.Node{Leaf: l}, nil
 	}
+	if a, ok := n.(*plan.HashAgg); ok {
+		if out, err := b.distinct(a); out != nil || err != nil {
+			return out, err
+		}
+	}
 	o, err := operator(n, b.env, true)
 	if err != nil {
 		return nil, err
@@ -92,6 +99,52 @@ func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 		out.In = append(out.In, c)
 	}
 	return out, nil
+}
+
+// distinct makes an aggregate whose calls are all over the same distinct values of two: one that finds the values, each of which is a
+// group that can be divided from the others, and one over those. nil: it is another aggregate.
+func (b *batchBuilder) distinct(n *plan.HashAgg) (*batch.Node, error) {
+	if len(n.Aggs) == 0 || b.once != nil || len(b.working) > 0 {
+		return nil, nil
+	}
+	in := n.In.Properties().Types()
+	args := n.Aggs[0].Args
+	outer := op.HashAggConfig{AppendOnlyIn: true}
+	for i := range n.Keys {
+		outer.Keys = append(outer.Keys, i)
+	}
+	outer.Aggs = aggs(n.Aggs)
+	for i, a := range n.Aggs {
+		exact := a.Fn.Name == "count"
+		if a.Fn.Name == "sum" || a.Fn.Name == "avg" {
+			// Sums of floats depend on the order.
+			exact = len(a.Args) == 1 && (in[a.Args[0]].Phys() == types.PhysInt || in[a.Args[0]].Kind == types.Numeric)
+		}
+		if !a.Distinct || !exact || len(a.Args) == 0 || a.Filter >= 0 || len(a.OrderBy) > 0 || !slices.Equal(a.Args, args) {
+			return nil, nil
+		}
+		outer.Aggs[i].Distinct, outer.Aggs[i].Args = false, nil
+		for k := range args {
+			outer.Aggs[i].Args = append(outer.Aggs[i].Args, len(n.Keys)+k)
+		}
+	}
+	inner := op.HashAggConfig{In: in, Keys: append(slices.Clone(n.Keys), args...), AppendOnlyIn: n.AppendOnlyIn}
+	for _, k := range inner.Keys {
+		outer.In = append(outer.In, in[k])
+	}
+	values, err := op.NewHashAgg(inner)
+	if err != nil {
+		return nil, err
+	}
+	over, err := op.NewHashAgg(outer)
+	if err != nil {
+		return nil, err
+	}
+	c, err := b.node(n.In)
+	if err != nil {
+		return nil, err
+	}
+	return &batch.Node{Op: over, In: []*batch.Node{{Op: values, In: []*batch.Node{c}}}}, nil
 }
 
 // spill tells how the work of an operator can be divided; nil: it cannot, or the operator does that itself.

@@ -496,6 +496,16 @@ func (i *Incarnation) TempFile() (exec.TempFile, error) {
 // TxLimit is how many bytes a transaction may change; 0: only what a log record can have.
 func (i *Incarnation) TxLimit() int64 { return shareMemory(i.e.cfg.MemoryLimit).transaction }
 
+// AdmitWork waits, while memory is full of what no checkpoint has written, before a statement makes more of it. The statement must have no
+// locks.
+func (i *Incarnation) AdmitWork(ctx context.Context) error {
+	err := i.RT.AdmitWork(ctx)
+	if err != nil && i.Ctx.Err() != nil {
+		return i.explain(err)
+	}
+	return err
+}
+
 // Commit makes a transaction durable and visible. It waits before while the dataflow cannot follow; if ctx
 // ends meanwhile, nothing is committed.
 func (i *Incarnation) Commit(ctx context.Context, x *table.Tx, sync bool) error {

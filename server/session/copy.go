@@ -260,6 +260,11 @@ func (s *session) copyFrom(ctx context.Context, t *tx, e *execution, st *ast.Cop
 	in.w = &write{s: s, t: t, env: s.execEnv(t), tab: tab, d: &plan.DML{
 		Kind: plan.Insert, Target: rel, Auto: target.Auto, Checks: target.Checks, Generated: target.Generated,
 	}}
+	if t.writes.Empty() {
+		if err := t.inc.AdmitWork(ctx); err != nil {
+			return pgwire.Result{}, err
+		}
+	}
 	if err := t.writes.Lock(ctx, tab, false); err != nil {
 		return pgwire.Result{}, err
 	}

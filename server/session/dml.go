@@ -41,6 +41,12 @@ func (s *session) dml(ctx context.Context, t *tx, e *execution) (pgwire.Result, 
 	if w.tab, err = writableTable(t, d.Target); err != nil {
 		return pgwire.Result{}, err
 	}
+	if t.writes.Empty() {
+		// Its rows would be in memory while its commit waits.
+		if err := t.inc.AdmitWork(ctx); err != nil {
+			return pgwire.Result{}, err
+		}
+	}
 	if s.vars.get("read_freshness") == "strict" {
 		// Later it has locks that they may wait for.
 		if err := awaitInto(ctx, t, []*catalog.Relation{d.Target}); err != nil {

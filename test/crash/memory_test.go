@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -53,6 +54,72 @@ func TestMemoryLimit(t *testing.T) {
 	if count != all || replaced != all/3 || sum != all*(all+1)/2 || wrong != 0 {
 		t.Errorf("%d rows, %d replaced, %d the sum of the keys, %d wrong; there are %d rows", count, replaced, sum, wrong, all)
 	}
+	p.within(t, limit)
+}
+
+// TestQueryMemory sorts, groups and joins ten times the memory limit with WEIR_SOAK, a tenth of that without, which is still several times what a
+// query may have in memory: the process stays below the limit plus 20 %.
+func TestQueryMemory(t *testing.T) {
+	const limit = 200 << 20
+	rows := 200_000
+	if os.Getenv("WEIR_SOAK") != "" {
+		rows = 2_000_000
+	}
+	t.Setenv(memoryEnv, strconv.Itoa(limit))
+	p := startServer(t, t.TempDir()+"/data")
+	defer p.kill()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	c, err := p.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	// A kilobyte a row.
+	wide := fmt.Sprintf("(SELECT i, repeat(md5(i::text), 32) AS x FROM generate_series(1, %d) i) s", rows)
+	all := int64(rows)
+
+	got, err := c.Query(ctx, "SELECT x, i FROM "+wide+" ORDER BY x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Close()
+	var last, x string
+	var i, sum, n int64
+	for got.Next() {
+		if err := got.Scan(&x, &i); err != nil {
+			t.Fatal(err)
+		}
+		if x < last {
+			t.Fatalf("row %d is out of order", n)
+		}
+		last, sum, n = x, sum+i, n+1
+	}
+	if err := got.Err(); err != nil || n != all || sum != all*(all+1)/2 {
+		t.Errorf("sorted: %d rows, %d the sum, %v; there are %d", n, sum, err, all)
+	}
+
+	ask := func(q string, want ...int64) {
+		t.Helper()
+		row := make([]int64, len(want))
+		dst := make([]any, len(want))
+		for k := range row {
+			dst[k] = &row[k]
+		}
+		if err := c.QueryRow(ctx, q).Scan(dst...); err != nil || !slices.Equal(row, want) {
+			t.Errorf("%s: %v, %v; want %v", q, row, err, want)
+		}
+	}
+	ask("SELECT count(*), sum(n)::int8, sum(length(x)) FROM (SELECT x, count(*) AS n FROM "+wide+" GROUP BY x) g", all, all, all<<10)
+	ask("SELECT count(DISTINCT x) FROM "+wide, all)
+	ask("SELECT count(*), sum(a.i) FROM "+wide+" JOIN (SELECT i, repeat(md5(i::text), 32) AS y FROM "+
+		"generate_series(1, "+strconv.Itoa(rows)+", 2) i) a ON a.y = s.x", (all+1)/2, (all+1)/2*((all+1)/2))
+	p.within(t, limit)
+}
+
+// within checks that the process has never had more memory than a limit plus 20 %.
+func (p *process) within(t *testing.T, limit int64) {
+	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		t.Logf("this system does not tell how much memory a process had: %v", err)
@@ -66,7 +133,7 @@ func TestMemoryLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d rows of a kilobyte, at most %d MB in memory, of %d", rows, peak>>10, limit>>20)
+	t.Logf("at most %d MB in memory, of %d", peak>>10, limit>>20)
 	if peak<<10 > limit*6/5 {
 		t.Errorf("the process had %d MB, under a limit of %d MB", peak>>10, limit>>20)
 	}
