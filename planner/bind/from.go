@@ -415,6 +415,7 @@ func (b *Binder) join(q, left *scope, j *ast.Join) *fromItem {
 	if j.Alias != nil && j.Alias.Name != "" {
 		r := &relItem{name: j.Alias.Name}
 		r.cols = append(r.cols, f.cols...)
+		q.invisible = append(q.invisible, f.rels...)
 		return b.single(q, f.node, r, j.Alias, "join expression")
 	}
 	return f
@@ -472,6 +473,11 @@ func (b *Binder) joinUsing(q *scope, j *ast.Join, node *logical.Join, l, r *from
 		merged = append(merged, scopeCol{name: name, id: id})
 	}
 	f.cols = merged
+	if j.UsingAlias != "" {
+		alias := &relItem{name: j.UsingAlias, cols: append([]scopeCol(nil), merged...)}
+		checkNames(f.rels, []*relItem{alias})
+		f.rels = append(f.rels, alias)
+	}
 	for i, c := range l.cols {
 		if !dropL[i] {
 			f.cols = append(f.cols, c)

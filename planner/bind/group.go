@@ -420,11 +420,11 @@ func (b *Binder) ungrouped(s *scope, e scalar.Expr, exprs []scalar.Expr, keys []
 			}
 			return x
 		case *logical.Subquery:
-			depth++
 			var pred scalar.Expr
 			if x.Pred != nil {
 				pred = logical.MapExpr(x.Pred, f)
 			}
+			depth++
 			p := logical.MapPlanExprs(x.Plan, f)
 			depth--
 			c := *x

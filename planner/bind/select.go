@@ -81,7 +81,7 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 		fail(sqlerr.InvalidRecursion, s.q.aggs[0].pos, "aggregate functions are not allowed in a recursive query's recursive term")
 	}
 	b.lockRows(s, c, q, from)
-	grouped := len(c.GroupBy) > 0 || len(s.q.aggs) > 0 || having != nil
+	grouped := len(c.GroupBy) > 0 || len(s.q.aggs) > 0 || having != nil || len(s.q.groupings) > 0
 	if grouped {
 		node = b.group(s, node, sets, groupExprs, targets, &having)
 		if having != nil {

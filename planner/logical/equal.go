@@ -1,9 +1,13 @@
 package logical
 
-import "github.com/weirdb/weir/sql/scalar"
+import (
+	"reflect"
 
-// Equal tells whether a and b are the same expression, positions aside. Two subqueries are equal only
-// if they are one.
+	"github.com/weirdb/weir/sql/scalar"
+)
+
+// Equal tells whether a and b are the same expression, positions aside. Two subqueries are the same if only the numbers of
+// the columns differ that they define, as in Postgres two with the same text.
 func Equal(a, b scalar.Expr) bool {
 	if a == b {
 		return true
@@ -78,6 +82,9 @@ func Equal(a, b scalar.Expr) bool {
 		if _, ok := b.(*scalar.MakeRow); !ok {
 			return false
 		}
+	case *Subquery:
+		y, ok := b.(*Subquery)
+		return ok && sameSubquery(x, y)
 	default:
 		return false
 	}
@@ -91,4 +98,97 @@ func Equal(a, b scalar.Expr) bool {
 		}
 	}
 	return true
+}
+
+// sameSubquery tells whether b is a once its columns are named as those of a, which are paired in the order in which they are defined.
+func sameSubquery(a, b *Subquery) bool {
+	ca, cb := defined(a.Plan, nil), defined(b.Plan, nil)
+	if a.Kind != b.Kind || len(ca) != len(cb) {
+		return false
+	}
+	names := make(map[ColID]ColID, len(cb))
+	for i, c := range cb {
+		if at, ok := names[c]; ok && at != ca[i] {
+			return false
+		}
+		names[c] = ca[i]
+	}
+	renamed := MapExpr(b, func(x scalar.Expr) scalar.Expr {
+		s, ok := x.(*Subquery)
+		if !ok {
+			return nil
+		}
+		ren := func(c ColID) ColID {
+			if n, ok := names[c]; ok {
+				return n
+			}
+			return c
+		}
+		d := *s
+		d.Plan = MapCols(nil, s.Plan, ren)
+		if s.Col != 0 {
+			d.Col = ren(s.Col)
+		}
+		d.Order = append([]Order(nil), s.Order...)
+		for i := range d.Order {
+			d.Order[i].Col = ren(d.Order[i].Col)
+		}
+		if s.Pred != nil {
+			d.Pred = RenumberExpr(nil, s.Pred, ren)
+		}
+		return &d
+	}).(*Subquery)
+	return a.Col == renamed.Col && Equal(a.Pred, renamed.Pred) && sameValue(reflect.ValueOf(a.Order), reflect.ValueOf(renamed.Order)) &&
+		sameValue(reflect.ValueOf(&a.Plan).Elem(), reflect.ValueOf(&renamed.Plan).Elem())
+}
+
+// defined appends the columns that the nodes of a tree give, inputs first.
+func defined(n Node, ids []ColID) []ColID {
+	for _, in := range n.Inputs() {
+		ids = defined(in, ids)
+	}
+	return append(ids, n.Cols()...)
+}
+
+// sameValue compares parts of plans: nodes and expressions by what they are, positions aside, and whatever else they point to by identity.
+func sameValue(a, b reflect.Value) bool {
+	if a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() && b.IsNil()
+		}
+		if a.CanInterface() {
+			if x, ok := a.Interface().(scalar.Expr); ok {
+				y, ok := b.Interface().(scalar.Expr)
+				return ok && Equal(x, y)
+			}
+			if _, ok := a.Interface().(Node); ok && a.Elem().Type() == b.Elem().Type() && a.Elem().Kind() == reflect.Pointer {
+				return a.Elem().Pointer() == b.Elem().Pointer() || sameValue(a.Elem().Elem(), b.Elem().Elem())
+			}
+		}
+		return a.Comparable() && b.Comparable() && a.Equal(b)
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if a.Type().Field(i).Name != "Pos" && !sameValue(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice, reflect.Array:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !sameValue(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Map, reflect.Func:
+		return a.IsNil() && b.IsNil() || a.Pointer() == b.Pointer()
+	}
+	return a.Equal(b)
 }

@@ -566,11 +566,13 @@ type (
 	}
 	// Join is a joined table. On is nil for cross and natural joins and USING.
 	Join struct {
-		Kind    JoinKind
-		L, R    TableExpr
-		On      Expr
-		Using   []string
-		Natural bool
+		Kind  JoinKind
+		L, R  TableExpr
+		On    Expr
+		Using []string
+		// UsingAlias names the columns of Using: USING (...) AS alias.
+		UsingAlias string
+		Natural    bool
 		// AsOf marks ASOF JOIN.
 		AsOf  bool
 		Alias *Alias

@@ -443,6 +443,10 @@ func (w *writer) table(t ast.TableExpr) {
 		if len(t.Using) > 0 {
 			w.puts(" USING ")
 			w.idents(t.Using)
+			if t.UsingAlias != "" {
+				w.puts(" AS ")
+				w.ident(t.UsingAlias)
+			}
 		}
 		w.puts(")")
 		w.alias(t.Alias)

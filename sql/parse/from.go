@@ -75,8 +75,8 @@ func (p *parser) joins(left frag) (f frag, joined bool) {
 				ops = append(ops, p.expr())
 			case p.acceptWord("using"):
 				j.Using = p.nameList()
-				if p.isWord("as") {
-					p.unsupported(p.pos(), "alias of JOIN ... USING")
+				if p.acceptWord("as") {
+					j.UsingAlias = p.colID()
 				}
 			default:
 				p.unexpected()
