@@ -447,6 +447,15 @@ func (s *Store) Arrangement(id TableID) *Arrangement {
 	return a
 }
 
+// Arrangements lists the ids of the arrangements that are in memory and were not dropped, by id.
+func (s *Store) Arrangements() []TableID {
+	var ids []TableID
+	for _, a := range s.arrangementsByID() {
+		ids = append(ids, a.id)
+	}
+	return ids
+}
+
 // Unwritten is about how much memory holds changes of arrangements that no checkpoint has written yet.
 func (s *Store) Unwritten() int64 { return s.unwritten.Load() }
 

@@ -39,6 +39,7 @@ func (r *Runtime) Deploy(ctx context.Context, save Save, jobs ...*Job) (storage.
 	return e, err
 }
 
+// withdraw takes back jobs that were built; the graph is locked.
 func (r *Runtime) withdraw(ids []JobID) {
 	for _, id := range ids {
 		d := r.job(id)
@@ -206,6 +207,13 @@ func (r *Runtime) SaveLater(ctx context.Context, save Save) error {
 // Has tells whether a job is deployed.
 func (r *Runtime) Has(id JobID) bool { return r.job(id) != nil }
 
+// Jobs lists the deployed jobs, by id.
+func (r *Runtime) Jobs() []JobID {
+	r.jobsMu.RLock()
+	defer r.jobsMu.RUnlock()
+	return slices.Sorted(maps.Keys(r.jobs))
+}
+
 // mutate sends the mutation and awaits the injection of its barrier, which does not depend on the
 // state of the graph unless too many barriers are in flight.
 func (r *Runtime) mutate(ctx context.Context, m *Mutation, ckpt bool) (storage.Epoch, error) {
@@ -213,6 +221,9 @@ func (r *Runtime) mutate(ctx context.Context, m *Mutation, ckpt bool) (storage.E
 		return 0, errNotStarted
 	}
 	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := r.step("change the graph"); err != nil {
 		return 0, err
 	}
 	r.driver().Send(mutateMessage(m, ckpt))
@@ -224,8 +235,19 @@ func (r *Runtime) mutate(ctx context.Context, m *Mutation, ckpt bool) (storage.E
 	}
 }
 
+// step is where a test can let something fail.
+func (r *Runtime) step(name string) error {
+	if r.cfg.Step == nil {
+		return nil
+	}
+	return r.cfg.Step(name)
+}
+
 // build makes the actors of a job and the edges to them.
 func (r *Runtime) build(j *Job, m *Mutation) error {
+	if err := r.step("build a job"); err != nil {
+		return err
+	}
 	if r.job(j.ID) != nil {
 		return fmt.Errorf("flow: job %d is deployed already", j.ID)
 	}

@@ -171,6 +171,9 @@ type Config struct {
 	Failover func(f Failure, g []failover.Job) (jobs []JobID, started func(*Region), local bool)
 	// Fault is for tests: it is called before an operator gets a chunk or a barrier, and may panic.
 	Fault func(job JobID, actor ActorID, operator string)
+	// Step is for tests: it is called before a job is built, and before a change of the graph is asked for. If it gives an
+	// error, that step has failed with it.
+	Step func(step string) error
 	// Watch is for tests: who is shown what an operator of an actor emits; nil: nobody.
 	Watch func(job string, actor ActorID, operator string) Watcher
 }

@@ -116,7 +116,11 @@ func (i *Incarnation) setPending(ctx context.Context, id catalog.ID, rel *catalo
 
 // fillUntilDone tries again as long as what is in the way are failures of others.
 func (i *Incarnation) fillUntilDone(ctx context.Context, rel *catalog.Relation) error {
-	if f := i.goOn[rel.ID]; f != nil {
+	i.mu.Lock()
+	f := i.goOn[rel.ID]
+	delete(i.goOn, rel.ID)
+	i.mu.Unlock()
+	if f != nil {
 		if err := i.completeQuery(ctx, f, addOptions{background: true}, nil); err == nil || ctx.Err() != nil || !errors.Is(err, ErrRestarted) {
 			return err
 		}
@@ -140,16 +144,22 @@ func (i *Incarnation) CancelBackground(ctx context.Context, id catalog.ID) error
 	i.mu.Unlock()
 	if b != nil {
 		b.cancel()
+		// It ends soon, and must have ended before it may begin again.
 		select {
 		case <-b.done:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-i.Ctx.Done():
+			return i.explain(i.Ctx.Err())
 		}
 	}
-	if i.Catalog().Pending[id] == nil {
+	rel := i.Catalog().Pending[id]
+	if rel == nil {
 		return nil
 	}
-	return i.Change(ctx, func(c *catalog.Catalog) { c.SetPending(id, nil) })
+	err := i.Change(ctx, func(c *catalog.Catalog) { c.SetPending(id, nil) })
+	if err != nil && i.Ctx.Err() == nil && i.Catalog().Pending[id] != nil {
+		i.fillInBackground(rel)
+	}
+	return err
 }
 
 // PendingReaders are the views that are being created in the background and read one of some relations.

@@ -115,6 +115,9 @@ func (i *Incarnation) saveNow(ops ...storage.MetaOp) error {
 	if i.Ctx.Err() != nil {
 		return checkpoint.ErrStopped
 	}
+	if err := i.try("save the catalog at once"); err != nil {
+		return err
+	}
 	return i.Store.SaveMeta(ops)
 }
 
@@ -301,8 +304,7 @@ func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src e
 		i.sources[rel.ID] = src
 		i.mu.Unlock()
 		if job, err = i.connectorTableJob(t, ids); err != nil {
-			i.forget(rel.ID)
-			return err
+			return errors.Join(err, i.discard(rel, ids))
 		}
 	} else {
 		job = i.tableJob(t)
@@ -311,8 +313,7 @@ func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src e
 	defer end()
 	e, err := i.RT.Deploy(i.Ctx, flow.Save{}, job)
 	if err != nil {
-		i.forget(rel.ID)
-		return i.explainJob(rel, made, err)
+		return errors.Join(i.explainJob(rel, made, err), i.discard(rel, ids))
 	}
 	defer func() {
 		if err != nil {
@@ -322,7 +323,7 @@ func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src e
 	if err := i.RT.Wait(i.Ctx, e); err != nil {
 		return err
 	}
-	if err := t.OpenSequences(i.seqs); err != nil {
+	if err := i.openSequences(t); err != nil {
 		return err
 	}
 	rel.StateTables = ids.all()
@@ -347,6 +348,14 @@ func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src e
 			change(c)
 		}
 	})
+}
+
+// openSequences opens the sequences of a table.
+func (i *Incarnation) openSequences(t *table.Table) error {
+	if err := i.try("open sequences"); err != nil {
+		return err
+	}
+	return t.OpenSequences(i.seqs)
 }
 
 // AddQuery creates a materialized view or a sink from its plan, and returns when it holds everything
@@ -395,18 +404,20 @@ func (i *Incarnation) addQuery(ctx context.Context, rel *catalog.Relation, strea
 	reads := map[catalog.ID]int{}
 	job, err := i.buildStream(rel, stream, ids, leaves{prog: f.prog, reads: reads, durable: o.background, shares: &f.shares})
 	if err != nil {
-		return err
+		return errors.Join(err, i.discard(rel, ids))
 	}
 	f.prog.total = i.estimate(ctx, stream, reads)
 	f.prog.all()
 	jobs = append(jobs, job)
 	f.c, f.end = i.create(made...)
 	i.show(f.c, rel, f.prog)
-	f.epoch, err = i.RT.Deploy(i.Ctx, i.staleBy(sourceIDs), jobs...)
+	save, marked := i.staleBy(sourceIDs)
+	f.epoch, err = i.RT.Deploy(i.Ctx, save, jobs...)
 	if err != nil {
 		f.end()
-		return i.explainJob(rel, f.c, err)
+		return errors.Join(i.explainJob(rel, f.c, err), i.discard(rel, ids))
 	}
+	marked()
 	if o.background {
 		// Others may read these sources from now on, whatever becomes of this view.
 		if len(sourceIDs) > 0 {
@@ -498,9 +509,9 @@ func sourceJobs(ids map[catalog.ID]*stateIDs) []flow.JobID {
 
 // staleBy is markStale for sources that are about to be read again: a view that was stalled while nobody
 // else read them has stood still with them until now.
-func (i *Incarnation) staleBy(sources map[catalog.ID]*stateIDs) flow.Save {
+func (i *Incarnation) staleBy(sources map[catalog.ID]*stateIDs) (save flow.Save, marked func()) {
 	if len(sources) == 0 {
-		return flow.Save{}
+		return flow.Save{}, func() {}
 	}
 	cat := i.Catalog()
 	running := map[catalog.ID]bool{}
@@ -551,9 +562,24 @@ func (i *Incarnation) awaitFilled(ctx context.Context, c *creation, prog *progre
 	return i.RT.Wait(ctx, e)
 }
 
+// discard forgets what was made in memory for the job of a relation that was not deployed.
+func (i *Incarnation) discard(rel *catalog.Relation, ids *stateIDs) error {
+	defer i.forget(rel.ID)
+	i.errs.forgetStates(ids)
+	if i.Ctx.Err() != nil {
+		return nil
+	}
+	drop := []storage.TableID{storage.TableID(rel.Rows())}
+	for _, id := range ids.all() {
+		drop = append(drop, storage.TableID(id))
+	}
+	return i.Explain(i.RT.SaveLater(i.Ctx, flow.Save{Drop: drop}))
+}
+
 // withdraw removes a job that was not completed, and the source jobs that were started for it.
 func (i *Incarnation) withdraw(rel *catalog.Relation, ids *stateIDs, sources map[catalog.ID]*stateIDs) error {
 	defer i.forget(rel.ID)
+	i.errs.forgetStates(ids)
 	i.e.step(failover.Forget{Jobs: []failover.JobID{failover.JobID(rel.ID)}})
 	if i.Ctx.Err() != nil {
 		return nil
@@ -575,9 +601,11 @@ func (i *Incarnation) withdraw(rel *catalog.Relation, ids *stateIDs, sources map
 	}
 	// An operator may have opened its state only now.
 	var late []storage.TableID
-	for _, id := range ids.all() {
-		if !slices.Contains(drop, storage.TableID(id)) {
-			late = append(late, storage.TableID(id))
+	for _, ids := range append(slices.Collect(maps.Values(sources)), ids) {
+		for _, id := range ids.end() {
+			if !slices.Contains(drop, storage.TableID(id)) {
+				late = append(late, storage.TableID(id))
+			}
 		}
 	}
 	if err == nil && len(late) > 0 {
@@ -659,29 +687,45 @@ func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks 
 		return err
 	}
 	i.setDropping(ids, true)
-	if err := i.retireSinks(rels); err != nil {
+	retired, err := i.retireSinks(rels)
+	undone := func(err error) error {
 		i.setDropping(ids, false)
+		for _, r := range rels {
+			stays := r.Kind != catalog.View && r.Kind != catalog.Source && i.e.Stalled(i.Catalog(), r.ID) == nil
+			retired = retired || stays && !i.RT.Has(flow.JobID(r.ID))
+		}
+		if retired && i.Ctx.Err() == nil {
+			// What stays does not run: sinks that have stopped, or what was not put back after a failure.
+			i.RT.GiveUp(err)
+			return ErrRestarted
+		}
 		return i.explain(err)
+	}
+	if err != nil {
+		return undone(err)
+	}
+	restarting := i.restarting()
+	meta := append(i.fresh(ids...), op)
+	if restarting {
+		// What the dropped relations leave behind goes with the next checkpoint, or with the next start.
+		if err := i.saveNow(meta...); err != nil {
+			return undone(err)
+		}
 	}
 	subJobs, subTables := i.endSubscriptions(jobs, func(_ *Subscription, id flow.JobID) error {
 		return sqlerr.Newf(sqlerr.UndefinedTable, "the subscription was ended because %q was dropped", i.Catalog().RelationByID(catalog.ID(id)).Name)
 	})
 	jobs, drop = append(jobs, subJobs...), append(drop, subTables...)
-	save := flow.Save{Meta: append(i.fresh(ids...), op), Drop: drop}
-	wait := i.RT.WaitDurable
-	if i.restarting() {
-		// What the dropped relations leave behind goes with the next checkpoint, or with the next start.
-		if err := i.saveNow(save.Meta...); err != nil {
-			i.setDropping(ids, false)
-			return i.explain(err)
-		}
+	save, wait := flow.Save{Meta: meta, Drop: drop}, i.RT.WaitDurable
+	if restarting {
 		save.Meta, wait = nil, i.RT.Wait
 	}
 	unforce()
 	e, err := i.RT.Remove(i.Ctx, save, jobs...)
 	if err != nil {
-		i.setDropping(ids, false)
-		return i.explain(err)
+		// The catalog may say that they are gone, and subscriptions have ended.
+		retired = retired || restarting || len(subJobs) > 0
+		return undone(err)
 	}
 	for _, t := range tables {
 		t.Drop()
@@ -697,11 +741,20 @@ func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks 
 	for _, r := range rels {
 		i.errs.forget(r)
 	}
-	// What stays if this fails is found by the next start.
-	return i.Explain(i.seqs.Retain(func(id catalog.ID) bool { return !slices.Contains(ids, id) }))
+	err = i.try("forget sequences")
+	if err == nil {
+		err = i.seqs.Retain(func(id catalog.ID) bool { return c.RelationByID(id) != nil })
+	}
+	if err != nil && i.Ctx.Err() == nil {
+		// They are gone all the same. What stays is found by the next drop, or the next start.
+		i.e.cfg.Logger.Warn("sequences of dropped tables stay", "event", "sequences_stay", "error", err)
+	}
+	return nil
 }
 
 func (i *Incarnation) setDropping(ids []catalog.ID, on bool) {
+	i.placing.Lock()
+	defer i.placing.Unlock()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, id := range ids {

@@ -47,6 +47,9 @@ type Config struct {
 	Failover failover.Config
 	// Fault is for tests: see flow.Config.
 	Fault func(job flow.JobID, actor flow.ActorID, operator string)
+	// Step is for tests: it is called before each step of a definition that can fail, and what it returns is the error of
+	// that step. See also flow.Config.
+	Step func(step string) error
 	// Watch is for tests: see flow.Config.
 	Watch func(job string, actor flow.ActorID, operator string) flow.Watcher
 	// Portion is for tests: how many rows a leaf that fills a job reads between two barriers; 0: as many as are worked off in time.

@@ -212,12 +212,21 @@ func (i *Incarnation) settle(r *restart) error {
 
 // redeploy builds the jobs of a region again and starts them.
 func (i *Incarnation) redeploy(r *restart) (storage.Epoch, *progress, error) {
+	i.placing.Lock()
+	defer i.placing.Unlock()
 	cat := i.Catalog()
+	i.mu.Lock()
+	dropping := maps.Clone(i.dropping)
+	i.mu.Unlock()
 	prog := newProgress()
 	l := leaves{prog: prog, checkpoint: true, together: map[catalog.ID]bool{}}
 	var jobs []*flow.Job
 	for _, rel := range cat.Sorted() {
-		if !r.has(rel.ID) || i.e.Stalled(cat, rel.ID) != nil {
+		if !r.has(rel.ID) || dropping[rel.ID] || i.e.Stalled(cat, rel.ID) != nil {
+			continue
+		}
+		if rel.Kind == catalog.Source && !i.needed(cat, rel.ID) {
+			// It ran for a view that did not come to be.
 			continue
 		}
 		i.reset(rel)
@@ -354,7 +363,7 @@ func (i *Incarnation) giveUp(r *restart, s failover.Stall) {
 			i.reset(rel)
 		}
 	}
-	save := i.markStale(cat, running)
+	save, marked := i.markStale(cat, running)
 	var err error
 	if r.deployed {
 		_, err = i.RT.Remove(i.Ctx, save, jobsOf(r.jobs)...)
@@ -365,6 +374,7 @@ func (i *Incarnation) giveUp(r *restart, s failover.Stall) {
 		// Only the end of the runtime prevents it.
 		return
 	}
+	marked()
 	for _, g := range r.flows {
 		g.GiveUp()
 		g.Release()
@@ -411,7 +421,9 @@ func (i *Incarnation) create(ids ...catalog.ID) (c *creation, end func()) {
 		defer i.mu.Unlock()
 		for _, id := range ids {
 			delete(i.creating, id)
-			i.beganLocked(id)
+			if i.Catalog().RelationByID(id) != nil {
+				i.beganLocked(id)
+			}
 		}
 		close(c.resolved)
 	}
@@ -471,11 +483,12 @@ func (i *Incarnation) loadStale() error {
 
 // markStale gives what the first checkpoint without the jobs of views and sinks that do not run has to
 // say: that their state, which is that of the checkpoint before, misses what their inputs do from now on,
-// so that they cannot go on. Those whose inputs all stand still too are not concerned.
-func (i *Incarnation) markStale(cat *catalog.Catalog, running map[catalog.ID]bool) flow.Save {
+// so that they cannot go on. Those whose inputs all stand still too are not concerned. marked is to be called once the
+// save is on its way.
+func (i *Incarnation) markStale(cat *catalog.Catalog, running map[catalog.ID]bool) (save flow.Save, marked func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	var save flow.Save
+	marks := map[catalog.ID]string{}
 	moves := map[catalog.ID]bool{}
 	for _, r := range cat.Sorted() {
 		m := running[r.ID]
@@ -487,10 +500,14 @@ func (i *Incarnation) markStale(cat *catalog.Catalog, running map[catalog.ID]boo
 			continue
 		}
 		why := fmt.Sprint(i.e.Stalled(cat, r.ID))
-		i.stale[r.ID] = why
+		marks[r.ID] = why
 		save.Meta = append(save.Meta, storage.MetaOp{Key: staleKey(r.ID), Value: []byte(why)})
 	}
-	return save
+	return save, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		maps.Copy(i.stale, marks)
+	}
 }
 
 // fresh says that relations are gone, or filled again, and gives what makes that durable.

@@ -52,8 +52,10 @@ type Incarnation struct {
 	sources  map[catalog.ID]exec.Source
 	problems map[catalog.ID]map[int]error // by split
 	nextID   catalog.ID
-	// dropping are the relations that a Drop under way is about to remove.
+	// dropping are the relations that a Drop under way is about to remove. placing is held while they are entered, and while the
+	// jobs of a region are put back: what is being dropped is not put back, or removed after that.
 	dropping map[catalog.ID]bool
+	placing  sync.Mutex
 	// replacing are the relations whose jobs are about to be exchanged.
 	replacing map[catalog.ID]bool
 	// committers write into tables what sinks have prepared; replayed is closed when the log has been applied, before which
@@ -199,7 +201,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	i.RT = flow.NewRuntime(i.Ctx, flow.Config{
 		Store: store, Logger: e.cfg.Logger, ChunkSize: e.cfg.ChunkSize, Checkpoint: e.cfg.Checkpoint, Alignment: e.cfg.Alignment,
 		Time: &e.clock, Memory: memory, LogPos: store.Checkpoint().LogPos, History: e.history,
-		Failover: i.failover, Fault: e.cfg.Fault, Watch: e.cfg.Watch,
+		Failover: i.failover, Fault: e.cfg.Fault, Watch: e.cfg.Watch, Step: e.cfg.Step,
 		LoopMemory: e.cfg.LoopMemory, EarlyMemory: e.cfg.EarlyMemory, StuckAfter: e.cfg.StuckAfter,
 		Failed: func(f flow.Failure) {
 			i.mu.Lock()
@@ -249,10 +251,13 @@ func (i *Incarnation) deployAll() error {
 	i.tables[seqRel.ID] = seqTable
 	jobs := []*flow.Job{i.tableJob(seqTable)}
 	running := map[catalog.ID]bool{}
+	// First of all: a source that only these read is not needed.
 	for _, r := range cat.Sorted() {
 		if why := i.stale[r.ID]; why != "" {
 			i.e.stall(r, errors.New(why))
 		}
+	}
+	for _, r := range cat.Sorted() {
 		if i.e.Stalled(cat, r.ID) != nil {
 			continue
 		}
@@ -270,7 +275,7 @@ func (i *Incarnation) deployAll() error {
 		}
 		running[r.ID] = j != nil
 	}
-	save := i.markStale(cat, running)
+	save, marked := i.markStale(cat, running)
 	ctx := i.Ctx
 	again, drop, err := i.goOnFilling(running)
 	if err != nil {
@@ -285,6 +290,7 @@ func (i *Incarnation) deployAll() error {
 	if err != nil {
 		return err
 	}
+	marked()
 	i.seqs = table.NewSequences(seqTable, i.Store.Log(), i.RT)
 	i.linkAll()
 	if err := i.replay(); err != nil {

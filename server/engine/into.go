@@ -259,8 +259,15 @@ func (i *Incarnation) BeginInto(sink *catalog.Relation) (finish func(ctx context
 			c.mu.Unlock()
 			err = c.await(ctx, max(i.RT.Written(), storage.Epoch(i.RT.Marks().Completed)))
 		}
-		if err == nil {
+		switch {
+		case !created:
+			// If it comes to be after all, it is removed at once, and must not have written anything.
+			c.end()
+		case err == nil:
 			c.setCreating(false)
+		}
+		if !created && i.Catalog().RelationByID(sink.ID) == nil && !i.RT.Has(flow.JobID(sink.ID)) {
+			i.forget(sink.ID)
 		}
 		return err
 	}
@@ -422,7 +429,7 @@ func (i *Incarnation) finishInto(r *catalog.Relation, handles [][]byte) error {
 	}
 	for {
 		c.mu.Lock()
-		moved, err, done := c.moved, c.err, len(c.items) == 0
+		moved, err, done := c.moved, c.err, len(c.items) == 0 || c.ended
 		c.mu.Unlock()
 		if done || err != nil {
 			if err != nil {

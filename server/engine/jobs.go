@@ -54,6 +54,14 @@ func (s *stateIDs) has(name string) bool {
 	return ok || s.alloc != nil
 }
 
+// end is all, and there are no new ones from now on: an actor that is about to end, and only begins, fails.
+func (s *stateIDs) end() map[string]uint32 {
+	s.mu.Lock()
+	s.alloc = nil
+	s.mu.Unlock()
+	return s.all()
+}
+
 // all gives a copy of the names and ids so far.
 func (s *stateIDs) all() map[string]uint32 {
 	s.mu.Lock()
@@ -156,6 +164,9 @@ func sourceColumns(r *catalog.Relation) []exec.Column {
 }
 
 func (i *Incarnation) sourceFragment(r *catalog.Relation) (*flow.Fragment, error) {
+	if err := i.try("make a source"); err != nil {
+		return nil, err
+	}
 	src, err := i.Source(r)
 	if err != nil {
 		return nil, err
@@ -295,6 +306,9 @@ func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids 
 	if err := i.keepRowErrors(j, r, ids, describePlan(stream)); err != nil {
 		return nil, err
 	}
+	if err := i.try("build the query of a job"); err != nil {
+		return nil, err
+	}
 	if l.prog != nil {
 		n := 0
 		for _, f := range j.Fragments {
@@ -307,6 +321,9 @@ func (i *Incarnation) buildStream(r *catalog.Relation, stream *plan.Stream, ids 
 
 // sink makes the outside of a sink.
 func (i *Incarnation) sink(r *catalog.Relation) (exec.Sink, error) {
+	if err := i.try("make a sink"); err != nil {
+		return nil, err
+	}
 	if r.Into != 0 {
 		return &tableSink{i: i, rel: r}, nil
 	}

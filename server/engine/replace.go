@@ -92,7 +92,7 @@ func (w *replacing) run(ctx context.Context, in map[catalog.ID]bool, watch func(
 	prog := newProgress()
 	starting, jobs, err := w.build(ctx, in, prog)
 	if err != nil {
-		return err
+		return errors.Join(err, w.withdraw())
 	}
 	prog.all()
 	c, end := i.create(append(sourceIDsOf(w.sources), w.temporary()...)...)
@@ -103,7 +103,10 @@ func (w *replacing) run(ctx context.Context, in map[catalog.ID]bool, watch func(
 	i.show(c, &shown, prog)
 	var e storage.Epoch
 	if len(starting) > 0 {
-		_, err = i.RT.Deploy(i.Ctx, i.staleBy(w.sources), starting...)
+		save, marked := i.staleBy(w.sources)
+		if _, err = i.RT.Deploy(i.Ctx, save, starting...); err == nil {
+			marked()
+		}
 	}
 	if err == nil {
 		// What they read of each other comes from the start.
@@ -144,6 +147,7 @@ func (w *replacing) build(ctx context.Context, in map[catalog.ID]bool, prog *pro
 			starting = append(starting, j)
 		}
 		ids := i.newStateIDs(r.New)
+		w.states = append(w.states, ids)
 		reads := map[catalog.ID]int{}
 		j, err := i.buildStream(r.New, r.Stream, ids, leaves{prog: prog, together: in, reads: reads})
 		if err != nil {
@@ -152,7 +156,6 @@ func (w *replacing) build(ctx context.Context, in map[catalog.ID]bool, prog *pro
 		prog.mu.Lock()
 		prog.total += i.estimate(ctx, r.Stream, reads)
 		prog.mu.Unlock()
-		w.states = append(w.states, ids)
 		jobs = append(jobs, j)
 	}
 	return starting, jobs, nil
@@ -264,6 +267,9 @@ func (w *replacing) change() (committed bool, err error) {
 		delete(i.stale, id)
 	}
 	i.mu.Unlock()
+	for _, r := range w.jobs {
+		i.errs.forgetStates(i.stateIDs(r.Old))
+	}
 	for k, id := range w.ids {
 		i.errs.move(w.jobs[k].New.Job(), id)
 	}
@@ -325,32 +331,35 @@ func (w *replacing) withdraw() error {
 	temps := w.temporary()
 	defer i.forget(temps...)
 	i.forgetFailures(temps)
+	for _, ids := range w.states {
+		i.errs.forgetStates(ids)
+	}
 	if i.Ctx.Err() != nil {
 		return nil
 	}
-	ids := func() (all []storage.TableID) {
-		for k, r := range w.jobs {
+	ids := func(of func(*stateIDs) map[string]uint32) (all []storage.TableID) {
+		for k, r := range w.jobs[:len(w.states)] {
 			if r.New.RowsID != 0 {
 				all = append(all, storage.TableID(r.New.RowsID))
 			}
-			for _, id := range w.states[k].all() {
+			for _, id := range of(w.states[k]) {
 				all = append(all, storage.TableID(id))
 			}
 		}
 		for _, s := range w.sources {
-			for _, id := range s.all() {
+			for _, id := range of(s) {
 				all = append(all, storage.TableID(id))
 			}
 		}
 		return all
 	}
-	drop := ids()
+	drop := ids((*stateIDs).all)
 	e, err := i.RT.Remove(i.Ctx, flow.Save{Drop: drop}, append(jobsOf(temps), sourceJobs(w.sources)...)...)
 	if err == nil {
 		err = i.RT.Wait(i.Ctx, e)
 	}
 	// An operator may have opened its state only now.
-	late := slices.DeleteFunc(ids(), func(id storage.TableID) bool { return slices.Contains(drop, id) })
+	late := slices.DeleteFunc(ids((*stateIDs).end), func(id storage.TableID) bool { return slices.Contains(drop, id) })
 	if err == nil && len(late) > 0 {
 		err = i.RT.SaveLater(i.Ctx, flow.Save{Drop: late})
 	}

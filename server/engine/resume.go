@@ -19,7 +19,7 @@ import (
 // do not run, and everything that is stalled because of them. Sources, and tables that a connector fills, go on where they
 // were at the last checkpoint, which is theirs alone. Views and sinks are filled again from nothing, under new
 // table ids: their old rows stay what they are until the new ones are complete and take their place in one
-// checkpoint. The caller has locked the catalog.
+// checkpoint. If that fails they stay stalled, while what they read runs. The caller has locked the catalog.
 func (i *Incarnation) Resume(ctx context.Context, rel *catalog.Relation) error {
 	cat := i.Catalog()
 	if i.e.Stalled(cat, rel.ID) == nil {
@@ -44,6 +44,10 @@ func (i *Incarnation) Resume(ctx context.Context, rel *catalog.Relation) error {
 	if len(fill) == 0 {
 		i.wake()
 		return nil
+	}
+	if !slices.ContainsFunc(fill, func(r *catalog.Relation) bool { return r.ID == rel.ID }) {
+		// It runs. What may still fail is what reads it.
+		rel = fill[0]
 	}
 	return i.refill(ctx, cat, rel, fill)
 }
@@ -124,11 +128,19 @@ func (i *Incarnation) resumed(rels []*catalog.Relation) {
 // resumeReaders starts sources and tables with connectors.
 func (i *Incarnation) resumeReaders(cat *catalog.Catalog, rels []*catalog.Relation) error {
 	var jobs []*flow.Job
+	tables := map[catalog.ID]*table.Table{}
 	for _, r := range rels {
 		var j *flow.Job
 		var err error
-		if t := i.Table(r.ID); r.Kind == catalog.Table && t == nil {
-			j, err = i.storedJob(cat, r)
+		if r.Kind == catalog.Table {
+			t := i.Table(r.ID)
+			if t == nil {
+				t = table.New(i.Store, i.locks, r)
+			}
+			tables[r.ID] = t
+			if err = i.openSequences(t); err == nil {
+				j, err = i.connectorTableJob(t, i.stateIDs(r))
+			}
 		} else {
 			j, err = i.jobAgain(cat, r, leaves{})
 		}
@@ -140,21 +152,20 @@ func (i *Incarnation) resumeReaders(cat *catalog.Catalog, rels []*catalog.Relati
 	if len(jobs) == 0 {
 		return nil
 	}
-	for _, r := range rels {
-		if t := i.Table(r.ID); r.Kind == catalog.Table && t != nil {
-			if err := t.OpenSequences(i.seqs); err != nil {
-				return err
-			}
-		}
-	}
 	running := map[catalog.ID]bool{}
 	for id := range cat.Relations {
 		running[id] = i.RT.Has(flow.JobID(id)) || slices.ContainsFunc(rels, func(r *catalog.Relation) bool { return r.ID == id })
 	}
-	e, err := i.RT.Redeploy(i.Ctx, i.markStale(cat, running), nil, jobs...)
+	save, marked := i.markStale(cat, running)
+	e, err := i.RT.Redeploy(i.Ctx, save, nil, jobs...)
 	if err != nil {
 		return err
 	}
+	// From here on nothing but the end of the incarnation is in the way.
+	marked()
+	i.mu.Lock()
+	maps.Copy(i.tables, tables)
+	i.mu.Unlock()
 	i.resumed(rels)
 	if err := i.RT.Wait(i.Ctx, e); err != nil {
 		return err
@@ -189,7 +200,8 @@ func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *cat
 		j, err := i.queryJob(cat, &c, states[k], l)
 		if err != nil {
 			end()
-			return i.notResumed(rel, made, err)
+			i.stayStalled(cat, rels, err)
+			return errors.Join(i.notResumed(rel, made, err), i.discardRefill(again[:k+1], states))
 		}
 		jobs = append(jobs, j)
 		old = append(old, table.Tables(r)...)
@@ -200,7 +212,8 @@ func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *cat
 	e, err := i.RT.Redeploy(i.Ctx, flow.Save{}, nil, jobs...)
 	if err != nil {
 		end()
-		return i.notResumed(rel, made, err)
+		i.stayStalled(cat, rels, err)
+		return errors.Join(i.notResumed(rel, made, err), i.discardRefill(again, states))
 	}
 	err = i.awaitFilled(ctx, made, l.prog, e)
 	return i.finish(ctx, func() error {
@@ -229,6 +242,9 @@ func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *cat
 			delete(i.stale, id)
 		}
 		i.mu.Unlock()
+		for _, r := range rels {
+			i.errs.forgetStates(i.stateIDs(r))
+		}
 		i.resumed(rels)
 		i.RT.Back(e, jobIDs(rels)...)
 		i.wake()
@@ -238,11 +254,7 @@ func (i *Incarnation) refill(ctx context.Context, cat *catalog.Catalog, rel *cat
 
 // stopRefill takes the jobs of views that could not be filled again out of the graph. They stay stalled.
 func (i *Incarnation) stopRefill(cat *catalog.Catalog, rels, again []*catalog.Relation, states []*stateIDs, why error) error {
-	for _, r := range rels {
-		if i.e.Stalled(cat, r.ID) == nil {
-			i.e.step(failover.StalledAlready{Job: failover.JobID(r.ID), Err: why})
-		}
-	}
+	i.stayStalled(cat, rels, why)
 	e, err := i.RT.Remove(i.Ctx, flow.Save{}, jobIDs(rels)...)
 	if err == nil {
 		err = i.RT.Wait(i.Ctx, e)
@@ -250,12 +262,30 @@ func (i *Incarnation) stopRefill(cat *catalog.Catalog, rels, again []*catalog.Re
 	if err != nil {
 		return i.explain(err)
 	}
+	return i.discardRefill(again, states)
+}
+
+// stayStalled says that views that could not be filled again are stalled, also where what they read is not any more.
+func (i *Incarnation) stayStalled(cat *catalog.Catalog, rels []*catalog.Relation, why error) {
+	for _, r := range rels {
+		if i.e.Stalled(cat, r.ID) == nil {
+			i.e.step(failover.StalledAlready{Job: failover.JobID(r.ID), Err: why})
+		}
+	}
+}
+
+// discardRefill forgets the state of views that were not filled again.
+func (i *Incarnation) discardRefill(again []*catalog.Relation, states []*stateIDs) error {
+	if i.Ctx.Err() != nil {
+		return nil
+	}
 	var drop []storage.TableID
 	for k, r := range again {
+		i.errs.forgetStates(states[k])
 		if r.RowsID != 0 {
 			drop = append(drop, storage.TableID(r.RowsID))
 		}
-		for _, id := range states[k].all() {
+		for _, id := range states[k].end() {
 			drop = append(drop, storage.TableID(id))
 		}
 	}

@@ -31,8 +31,9 @@ func transactionsOf(r *catalog.Relation) (storage.TableID, bool) {
 	return 0, false
 }
 
-// retireSinks does the first two steps for those of rels that are sinks with transactions.
-func (i *Incarnation) retireSinks(rels []*catalog.Relation) error {
+// retireSinks does the first two steps for those of rels that are sinks with transactions. It tells whether some have stopped
+// that ran before.
+func (i *Incarnation) retireSinks(rels []*catalog.Relation) (stopped bool, err error) {
 	var sinks []*catalog.Relation
 	var running []flow.JobID
 	for _, r := range rels {
@@ -49,14 +50,14 @@ func (i *Incarnation) retireSinks(rels []*catalog.Relation) error {
 	}
 	if len(running) > 0 {
 		e, err := i.RT.Remove(i.Ctx, flow.Save{Keep: true}, running...)
-		if err == nil {
-			err = i.RT.WaitDurable(i.Ctx, e)
+		if err != nil {
+			return false, err
 		}
-		if err == nil {
+		if err = i.RT.WaitDurable(i.Ctx, e); err == nil {
 			err = i.RT.AwaitEnd(i.Ctx, running...)
 		}
 		if err != nil {
-			return err
+			return true, err
 		}
 	}
 	for _, r := range sinks {
@@ -65,11 +66,14 @@ func (i *Incarnation) retireSinks(rels []*catalog.Relation) error {
 			i.e.cfg.Logger.Warn("a dropped sink leaves transactions that are not finished", "event", "sink_unfinished", "sink", r.Name, "error", err)
 		}
 	}
-	return nil
+	return len(running) > 0, nil
 }
 
 // finishSink commits what a sink has prepared that does not run any more.
 func (i *Incarnation) finishSink(r *catalog.Relation) (err error) {
+	if err := i.try("finish a sink"); err != nil {
+		return err
+	}
 	id, _ := transactionsOf(r)
 	st, err := i.Store.StateTable(id)
 	if err != nil {

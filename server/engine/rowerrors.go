@@ -71,6 +71,15 @@ func (r *rowErrors) move(from, to catalog.ID) {
 	r.moved[from] = to
 }
 
+// forgetStates forgets the log of a job that is gone, or has another state now.
+func (r *rowErrors) forgetStates(ids *stateIDs) {
+	if id, ok := ids.all()[RowErrorsState]; ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.logs, id)
+	}
+}
+
 // forget forgets a relation that was dropped.
 func (r *rowErrors) forget(rel *catalog.Relation) {
 	r.mu.Lock()

@@ -410,6 +410,9 @@ func (s *Subscription) Close() error {
 		for _, id := range jobs {
 			i.forget(catalog.ID(id))
 		}
+		if s.temp != nil {
+			i.errs.forgetStates(s.temp.ids)
+		}
 	}()
 	ids := make([]failover.JobID, len(jobs))
 	for k, id := range jobs {

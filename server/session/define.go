@@ -507,11 +507,10 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 		for _, o := range rest {
 			return sqlerr.New(sqlerr.FeatureNotSupported, o.Pos, "the option %q cannot be changed", o.Name)
 		}
-		d.t.inc.SetFailover(r.ID, c.Failover)
 	default:
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "this form of ALTER %s is not supported yet", st.Kind)
 	}
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) {
+	err = d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) {
 		cat.Put(&c)
 		if c.Name == r.Name && c.Schema == r.Schema && c.Owner == r.Owner {
 			return
@@ -531,6 +530,10 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 			cat.Put(&y)
 		}
 	})
+	if err == nil && c.Failover != r.Failover {
+		d.t.inc.SetFailover(r.ID, c.Failover)
+	}
+	return err
 }
 
 // failoverOption takes the option failover out of os and sets it in r.

@@ -198,6 +198,17 @@ func (s *Sequences) SetPosition(ctx context.Context, x *Tx, sink catalog.ID, n i
 	return err
 }
 
+// Each calls f for every sequence or position, with the relation that it is of.
+func (s *Sequences) Each(f func(rel catalog.ID)) error {
+	return s.t.Arr.HeadScan(nil, nil, func(_, v []byte) error {
+		ds, _, err := vec.DecodeDatums(nil, s.t.types, v)
+		if err == nil {
+			f(catalog.ID(ds[0].I))
+		}
+		return err
+	})
+}
+
 // Retain deletes the sequences of relations that live does not claim: those of tables that were dropped.
 func (s *Sequences) Retain(live func(catalog.ID) bool) error {
 	s.forget(live)
