@@ -49,6 +49,15 @@ func (i *Incarnation) Audit(ctx context.Context) (problems []string, err error) 
 	return a.problems, nil
 }
 
+// hasJob tells whether each relation of a kind has a job, unless it is stalled. Sources have one where somebody reads them.
+func hasJob(k catalog.RelKind) bool {
+	switch k {
+	case catalog.Table, catalog.MatView, catalog.Index, catalog.Sink:
+		return true
+	}
+	return false
+}
+
 type audit struct {
 	i        *Incarnation
 	cat      *catalog.Catalog
@@ -160,14 +169,14 @@ func (a *audit) graph() {
 		switch {
 		case !a.rels[catalog.ID(id)]:
 			a.problem("job %d runs and belongs to nothing", id)
-		case r != nil && r.Kind == catalog.View:
-			a.problem("view %s has a job", r.Name)
+		case r != nil && r.Kind != catalog.Source && !hasJob(r.Kind):
+			a.problem("%s %s has a job", r.Kind, r.Name)
 		case r != nil && i.e.Stalled(a.cat, r.ID) != nil:
 			a.problem("the job of %s runs, which is stalled", r.Name)
 		}
 	}
 	for _, r := range a.cat.Sorted() {
-		want := r.Kind != catalog.View && i.e.Stalled(a.cat, r.ID) == nil && (r.Kind != catalog.Source || i.needed(a.cat, r.ID))
+		want := hasJob(r.Kind) && i.e.Stalled(a.cat, r.ID) == nil || r.Kind == catalog.Source && i.needed(a.cat, r.ID)
 		if want && !slices.Contains(running, flow.JobID(r.ID)) {
 			a.problem("the job of %s %s does not run", r.Kind, r.Name)
 		}

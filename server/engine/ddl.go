@@ -283,9 +283,10 @@ func (i *Incarnation) DropLater(id catalog.ID) {
 }
 
 func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src exec.Source, also []func(*catalog.Catalog)) (err error) {
+	ids := i.newStateIDs(rel)
 	t, err := i.openTable(i.Catalog(), rel)
 	if err != nil {
-		return err
+		return errors.Join(err, i.discard(rel, ids))
 	}
 	defer func() {
 		i.mu.Lock()
@@ -295,9 +296,8 @@ func (i *Incarnation) addTable(ctx context.Context, rel *catalog.Relation, src e
 	parents := table.NewTx()
 	defer parents.Release()
 	if err := i.lockParents(ctx, parents, t); err != nil {
-		return err
+		return errors.Join(err, i.discard(rel, ids))
 	}
-	ids := i.newStateIDs(rel)
 	var job *flow.Job
 	if src != nil {
 		i.mu.Lock()
@@ -569,11 +569,19 @@ func (i *Incarnation) discard(rel *catalog.Relation, ids *stateIDs) error {
 	if i.Ctx.Err() != nil {
 		return nil
 	}
-	drop := []storage.TableID{storage.TableID(rel.Rows())}
-	for _, id := range ids.all() {
-		drop = append(drop, storage.TableID(id))
-	}
+	drop := tablesOf(rel, ids)
 	return i.Explain(i.RT.SaveLater(i.Ctx, flow.Save{Drop: drop}))
+}
+
+// tablesOf lists the tables of a relation that is being created.
+func tablesOf(rel *catalog.Relation, ids *stateIDs) []storage.TableID {
+	out := table.Tables(rel)
+	for _, id := range ids.all() {
+		if !slices.Contains(out, storage.TableID(id)) {
+			out = append(out, storage.TableID(id))
+		}
+	}
+	return out
 }
 
 // withdraw removes a job that was not completed, and the source jobs that were started for it.
@@ -585,10 +593,7 @@ func (i *Incarnation) withdraw(rel *catalog.Relation, ids *stateIDs, sources map
 		return nil
 	}
 	jobs := []flow.JobID{flow.JobID(rel.ID)}
-	drop := []storage.TableID{storage.TableID(rel.ID)}
-	for _, id := range ids.all() {
-		drop = append(drop, storage.TableID(id))
-	}
+	drop := tablesOf(rel, ids)
 	for id, sids := range sources {
 		jobs = append(jobs, flow.JobID(id))
 		for _, id := range sids.all() {
@@ -691,7 +696,7 @@ func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks 
 	undone := func(err error) error {
 		i.setDropping(ids, false)
 		for _, r := range rels {
-			stays := r.Kind != catalog.View && r.Kind != catalog.Source && i.e.Stalled(i.Catalog(), r.ID) == nil
+			stays := hasJob(r.Kind) && i.e.Stalled(i.Catalog(), r.ID) == nil
 			retired = retired || stays && !i.RT.Has(flow.JobID(r.ID))
 		}
 		if retired && i.Ctx.Err() == nil {
@@ -723,8 +728,8 @@ func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks 
 	unforce()
 	e, err := i.RT.Remove(i.Ctx, save, jobs...)
 	if err != nil {
-		// The catalog may say that they are gone, and subscriptions have ended.
-		retired = retired || restarting || len(subJobs) > 0
+		// Constraints are not in force any more, the catalog may say that they are gone, and subscriptions have ended.
+		retired = true
 		return undone(err)
 	}
 	for _, t := range tables {

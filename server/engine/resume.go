@@ -38,6 +38,7 @@ func (i *Incarnation) Resume(ctx context.Context, rel *catalog.Relation) error {
 			fill = append(fill, r)
 		}
 	}
+	readers = append(readers, i.idleSources(cat, fill)...)
 	if err := i.resumeReaders(cat, readers); err != nil {
 		return i.notResumed(rel, nil, err)
 	}
@@ -50,6 +51,34 @@ func (i *Incarnation) Resume(ctx context.Context, rel *catalog.Relation) error {
 		rel = fill[0]
 	}
 	return i.refill(ctx, cat, rel, fill)
+}
+
+// idleSources are the sources that views read which are to be filled, and that do not run because nobody else does.
+func (i *Incarnation) idleSources(cat *catalog.Catalog, fill []*catalog.Relation) []*catalog.Relation {
+	var out []*catalog.Relation
+	seen := map[catalog.ID]bool{}
+	var visit func(r *catalog.Relation)
+	visit = func(r *catalog.Relation) {
+		for _, id := range r.DependsOn {
+			d := cat.RelationByID(id)
+			if d == nil || seen[id] {
+				continue
+			}
+			seen[id] = true
+			switch d.Kind {
+			case catalog.View:
+				visit(d)
+			case catalog.Source:
+				if !i.RT.Has(flow.JobID(id)) && i.e.Stalled(cat, id) == nil {
+					out = append(out, d)
+				}
+			}
+		}
+	}
+	for _, r := range fill {
+		visit(r)
+	}
+	return out
 }
 
 // resumable lists what has to be started for rel, what others read before what reads it.
@@ -128,21 +157,24 @@ func (i *Incarnation) resumed(rels []*catalog.Relation) {
 // resumeReaders starts sources and tables with connectors.
 func (i *Incarnation) resumeReaders(cat *catalog.Catalog, rels []*catalog.Relation) error {
 	var jobs []*flow.Job
-	tables := map[catalog.ID]*table.Table{}
+	tables, sources := map[catalog.ID]*table.Table{}, map[catalog.ID]*stateIDs{}
 	for _, r := range rels {
 		var j *flow.Job
 		var err error
 		if r.Kind == catalog.Table {
 			t := i.Table(r.ID)
 			if t == nil {
-				t = table.New(i.Store, i.locks, r)
+				if t, err = i.openTable(cat, r); err != nil {
+					return err
+				}
 			}
 			tables[r.ID] = t
 			if err = i.openSequences(t); err == nil {
 				j, err = i.connectorTableJob(t, i.stateIDs(r))
 			}
 		} else {
-			j, err = i.jobAgain(cat, r, leaves{})
+			sources[r.ID] = i.newStateIDs(r)
+			j, err = i.sourceJob(r, sources[r.ID])
 		}
 		if err != nil {
 			return err
@@ -171,7 +203,41 @@ func (i *Incarnation) resumeReaders(cat *catalog.Catalog, rels []*catalog.Relati
 		return err
 	}
 	i.RT.Back(e, jobIDs(rels)...)
-	return nil
+	return i.saveSources(sources)
+}
+
+// saveSources enters the state of sources that run in the catalog, as far as it is new. If that fails, they do not run.
+func (i *Incarnation) saveSources(sources map[catalog.ID]*stateIDs) error {
+	var jobs []flow.JobID
+	var drop []storage.TableID
+	var changed []*catalog.Relation
+	for _, id := range slices.Sorted(maps.Keys(sources)) {
+		r := *i.Catalog().RelationByID(id)
+		now := sources[id].all()
+		if maps.Equal(now, r.StateTables) {
+			continue
+		}
+		for name, t := range now {
+			if _, ok := r.StateTables[name]; !ok {
+				drop = append(drop, storage.TableID(t))
+			}
+		}
+		r.StateTables = now
+		changed, jobs = append(changed, &r), append(jobs, flow.JobID(id))
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	err := i.change(i.Ctx, func(c *catalog.Catalog) {
+		for _, r := range changed {
+			c.Put(r)
+		}
+	})
+	if err != nil && i.Ctx.Err() == nil {
+		_, rerr := i.RT.Remove(i.Ctx, flow.Save{Drop: drop}, jobs...)
+		err = errors.Join(err, rerr)
+	}
+	return err
 }
 
 // refill fills views and sinks from nothing.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -52,6 +53,13 @@ var definitions = []definition{
 	{name: "index", sql: "CREATE INDEX n ON t (v DESC, id)", undo: []string{"DROP INDEX n"}},
 	{name: "sink", sql: "CREATE SINK n AS SELECT id FROM mv WITH (connector = 'faulty')", undo: []string{"DROP SINK n"}},
 	{name: "sink into", sql: "CREATE SINK n INTO target AS SELECT id, v FROM mv", undo: []string{"DROP SINK n", "TRUNCATE target"}},
+	{name: "table with foreign key", sql: "CREATE TABLE n (id int8 REFERENCES t)", undo: []string{"DROP TABLE n"}},
+	{name: "unique index", sql: "CREATE UNIQUE INDEX n ON t (v)", undo: []string{"DROP INDEX n"}},
+	{name: "sequence", sql: "CREATE SEQUENCE n", undo: []string{"DROP SEQUENCE n"}},
+	{name: "drop referenced", sql: "DROP TABLE d CASCADE", before: []string{
+		"CREATE TABLE d (id int8 PRIMARY KEY)", "INSERT INTO d VALUES (1)", "CREATE TABLE child (id int8 REFERENCES d)", "INSERT INTO child VALUES (1)",
+	}, undo: []string{"DROP TABLE child"}},
+	{name: "drop unique index", sql: "DROP INDEX d", before: []string{"CREATE UNIQUE INDEX d ON t (v)"}},
 	{name: "function", sql: "CREATE FUNCTION n(a int8) RETURNS int8 LANGUAGE sql AS 'SELECT a + 1'", undo: []string{"DROP FUNCTION n"}},
 	{name: "schema", sql: "CREATE SCHEMA n", undo: []string{"DROP SCHEMA n"}},
 	{name: "role", sql: "CREATE ROLE n", undo: []string{"DROP ROLE n"}},
@@ -258,7 +266,7 @@ func (x *trial) prepare() {
 		x.p.setAlways(id, true)
 		for k := 0; status(x.t, x.n, x.def.fail).State != failover.StateStalled; k++ {
 			x.f.give(int64(13 + k))
-			x.c.must("UPDATE t SET v = v + 2 WHERE id = 1")
+			x.c.must("UPDATE t SET v = v + 1000 WHERE id = 1")
 		}
 		x.f.give(100)
 		x.p.setAlways(id, false)
@@ -276,6 +284,9 @@ type described struct {
 	Stalled bool
 }
 
+// ids are the ids of what users make.
+var ids = regexp.MustCompile(`:1[6-9][0-9]{3}\b`)
+
 // describe tells what is in the catalog and what is in the tables that definitions change.
 func (x *trial) describe(n *node) string {
 	x.t.Helper()
@@ -287,7 +298,7 @@ func (x *trial) describe(n *node) string {
 		if err != nil {
 			x.t.Fatal(err)
 		}
-		out = append(out, kind+" "+string(b))
+		out = append(out, kind+" "+ids.ReplaceAllString(string(b), ":0"))
 	}
 	for _, r := range cat.Sorted() {
 		d := described{Relation: *r}
@@ -364,7 +375,7 @@ func (x *trial) works(c *client) {
 	c.must("INSERT INTO probe VALUES (1)")
 	c.want("SELECT n FROM after", "1")
 	c.must("DELETE FROM probe")
-	c.must("UPDATE t SET v = v + 2 WHERE id = 1")
+	c.must("UPDATE t SET v = v + 1000 WHERE id = 1")
 	c.must("DROP MATERIALIZED VIEW after")
 }
 
