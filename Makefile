@@ -5,7 +5,7 @@ BIN := bin/weir
 # TiDB's parser brings a failpoint package whose init reads these.
 unexport GO_FAILPOINTS GO_FAILPOINTS_HTTP
 
-.PHONY: help run build test lint race staticcheck fmt fuzz bench soak soak-sim soak-kill soak-panics soak-random test-pg oracle proto clean
+.PHONY: help run build test lint race staticcheck fmt fuzz bench soak soak-sim soak-kill soak-panics soak-random test-pg clients oracle proto clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ soak-panics: ## ten minutes of panics in operators; coordinators killed under lo
 
 soak-random: ## 20,000 random views, TPC-H and Nexmark under changes; the other random and crash tests
 	$(SOAK) -run 'Crash|Soak|Random|TPCH|Nexmark|RecursiveViewsEqual' -skip 'TestRandomPanics|TestRandomCoordinatorDeaths' $$($(GO) list ./... | grep -vE '/(checkpoint/sim|test/crash)$$')
+
+clients: ## run drivers, ORMs and tools against Weir (installs them: apt, npm, Go; Debian 12)
+	./test/clients/programs/run.sh $(CLIENTS)
 
 oracle: ## compare the SQL parser with PostgreSQL's own (needs cgo; a long first build)
 	cd test/pgoracle && $(GO) test ./...

@@ -34,6 +34,9 @@ type Config struct {
 	WriteBuffer int
 	// StartupTimeout is the time in which a client must have finished its start-up; 0 is 1 minute.
 	StartupTimeout time.Duration
+	// MessageTimeout is how long a client that has begun a message may be silent before its connection is
+	// closed; 0 is 1 minute, negative is for ever.
+	MessageTimeout time.Duration
 	// ClientCheck is how often it is looked whether the client of a running statement is still
 	// there; 0 is 1 second, negative is never. A statement whose client went away is cancelled.
 	ClientCheck time.Duration
@@ -66,6 +69,7 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.MaxMessageSize, 256<<20)
 	setDefault(&c.WriteBuffer, 32<<10)
 	setDefault(&c.StartupTimeout, time.Minute)
+	setDefault(&c.MessageTimeout, time.Minute)
 	setDefault(&c.ClientCheck, time.Second)
 	setDefault(&c.KeepAlive, time.Minute)
 	setDefault(&c.StopGrace, 5*time.Second)

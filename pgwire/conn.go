@@ -229,6 +229,12 @@ func (c *conn) wait() error {
 	if c.limiter != nil && c.ready {
 		limit, limitErr = c.limiter.IdleLimit()
 	}
+	if t := c.srv.cfg.MessageTimeout; c.in.partial() && t > 0 && (limit <= 0 || t < limit) {
+		limit = t
+		limitErr = sqlerr.Newf(sqlerr.ProtocolViolation, "terminating connection because the rest of a message did not come")
+	} else if c.ready {
+		c.rows.shrink()
+	}
 	var end time.Time
 	if limit > 0 {
 		end = time.Now().Add(limit)

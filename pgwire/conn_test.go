@@ -506,3 +506,39 @@ func TestTerminateBetweenMessages(t *testing.T) {
 	c.leave()
 	c.endBase(errQuit)
 }
+
+// A client that begins a message and falls silent is not waited for for ever; one that is slow is.
+func TestHalfAMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startPipe(t, Config{MessageTimeout: time.Minute})
+		c := p.connect()
+		for range 3 {
+			time.Sleep(50 * time.Second)
+			c.query(t, "select 1")
+			if got := c.until(nil); !strings.Contains(got, "SELECT 1") {
+				t.Error(got)
+			}
+		}
+		msg := []byte{'Q', 0, 0, 0, 13, 's', 'e', 'l', 'e', 'c', 't', ' ', '1', 0}
+		for _, b := range msg {
+			time.Sleep(50 * time.Second)
+			if _, err := c.nc.Write([]byte{b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := c.until(nil); !strings.Contains(got, "SELECT 1") {
+			t.Error(got)
+		}
+		if _, err := c.nc.Write(msg[:7]); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if got := c.until(nil); !strings.HasPrefix(got, "ErrorResponse FATAL 08P01") || !strings.HasSuffix(got, "(end)\n") {
+			t.Error(got)
+		}
+		if d := time.Since(began); d != time.Minute {
+			t.Errorf("after %v", d)
+		}
+		p.end(nil)
+	})
+}

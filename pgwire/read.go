@@ -17,6 +17,8 @@ const (
 	readBuffer = 8 << 10
 	// copyBuffer is its size while the client sends COPY data.
 	copyBuffer = 64 << 10
+	// firstBuffer is the size that it has until a message does not fit, so that many idle clients cost little.
+	firstBuffer = 512
 	// keepBuffer is the size from which an output buffer is given back when it is empty.
 	keepBuffer = 256 << 10
 	// shortMessage limits the messages that carry no text or values of the user's, as PostgreSQL
@@ -43,7 +45,7 @@ type reader struct {
 }
 
 func newReader(src io.Reader, limit int) *reader {
-	return &reader{src: src, buf: make([]byte, readBuffer), size: readBuffer, limit: limit}
+	return &reader{src: src, buf: make([]byte, firstBuffer), size: firstBuffer, limit: limit}
 }
 
 // next gives the next message if it is complete in the buffer. The body is valid until fill. An
@@ -115,12 +117,15 @@ func checkType(typ byte) error {
 	return sqlerr.Newf(sqlerr.ProtocolViolation, "invalid frontend message type %d", typ)
 }
 
+// partial tells whether a message has begun to come and is not complete.
+func (r *reader) partial() bool { return r.w > r.r }
+
 // fill reads more bytes, once, making room as needed: it at most doubles the buffer, so that a
 // length that a client only claims costs nothing.
 func (r *reader) fill() error {
 	if r.r == r.w {
 		r.r, r.w = 0, 0
-		if len(r.buf) < r.size || len(r.buf) >= 8*r.size {
+		if len(r.buf) < r.size || len(r.buf) >= 8*max(r.size, readBuffer) {
 			r.buf = make([]byte, r.size)
 		}
 	}
@@ -129,7 +134,7 @@ func (r *reader) fill() error {
 			r.w = copy(r.buf, r.buf[r.r:r.w])
 			r.r = 0
 		} else {
-			buf := make([]byte, 2*len(r.buf))
+			buf := make([]byte, max(readBuffer, 2*len(r.buf)))
 			copy(buf, r.buf)
 			r.buf = buf
 		}

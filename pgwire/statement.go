@@ -38,7 +38,7 @@ func (s *statement) start(ctx context.Context, simple bool) ResultWriter {
 // finish ends the result of a statement: err is the statement's, and what it comes to.
 func (s *statement) finish(err error) error {
 	c := s.c
-	c.in.size = readBuffer
+	c.in.size = firstBuffer
 	c.rows.abandonRow()
 	for _, n := range s.notices {
 		c.noticeResponse(n)

@@ -219,3 +219,13 @@ type lostError struct{ err error }
 
 func (e *lostError) Error() string { return "connection to client lost: " + e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
+
+// idleBuffer is the largest output buffer that an idle connection keeps.
+const idleBuffer = 4 << 10
+
+// shrink gives a large buffer back while nothing is in it.
+func (w *RowWriter) shrink() {
+	if len(w.buf) == 0 && cap(w.buf) > idleBuffer {
+		w.buf = nil
+	}
+}

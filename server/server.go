@@ -69,6 +69,8 @@ type Config struct {
 	CheckpointRetentionInterval time.Duration
 	// ShutdownGrace is how long running statements may take to end at a shutdown. Default 10 s.
 	ShutdownGrace time.Duration
+	// MaxConnections is how many sessions there may be at once. Default 5000.
+	MaxConnections int
 	// RecoveryGrace is how long, after a failure, a recovery waits for statements whose clients do not
 	// read or do not send. Default 5 s.
 	RecoveryGrace time.Duration
@@ -116,6 +118,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ShutdownGrace == 0 {
 		c.ShutdownGrace = 10 * time.Second
+	}
+	if c.MaxConnections == 0 {
+		c.MaxConnections = 5000
 	}
 	if c.RecoveryGrace == 0 {
 		c.RecoveryGrace = 5 * time.Second
@@ -230,7 +235,7 @@ func Open(cfg Config) (*Server, error) {
 			Engine: s.engine, Logger: cfg.Logger, Registry: syscat.Registry(), RecoveryGrace: cfg.RecoveryGrace,
 			Interrupt: func(pid int32, err *sqlerr.Error) bool { return s.wire.Interrupt(pid, err) },
 		},
-		Auth: auth, TLS: encryption, Logger: cfg.Logger,
+		Auth: auth, TLS: encryption, Logger: cfg.Logger, MaxConnections: cfg.MaxConnections,
 	})
 	if err != nil {
 		return nil, err

@@ -72,6 +72,7 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&cfg.DataDir, "data-dir", "./weir-data", "directory for everything durable")
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:9347", "address for clients (Postgres protocol)")
 	f.StringVar(&cfg.HTTP, "http", "127.0.0.1:9348", "address for health, metrics and profiles; off for none")
+	f.IntVar(&cfg.MaxConnections, "max-connections", 5000, "clients that may be connected at a time")
 	f.StringVar(&memory, "memory-limit", "0", "memory that the process may use, for example 4GB; 0 means 70 % of the machine's")
 	f.IntVar(&cfg.Parallelism, "parallelism", 0, "actors per parallel fragment of new jobs; 0 means the number of cores")
 	f.DurationVar(&cfg.BarrierInterval, "barrier-interval", 100*time.Millisecond, "longest time that input waits for its epoch to end")

@@ -554,6 +554,14 @@ func (b *Binder) subscript(s *scope, e *ast.Subscript) scalar.Expr {
 	if x.Type().Kind == types.Jsonb && !e.Slice {
 		return b.operator("->", x, b.expr(s, e.Lo), e.Pos)
 	}
+	if x.Type().Kind == types.Name && !e.Slice {
+		// The bytes of a name are counted from 0.
+		one := b.cast(intConst(1), types.T(types.Int4), fn.Explicit, e.Pos)
+		lo := b.cast(b.expr(s, e.Lo), types.T(types.Int4), fn.Assignment, e.Pos)
+		at := b.operator("+", lo, one, e.Pos)
+		c := b.call("substring", []scalar.Expr{b.cast(x, types.T(types.Text), fn.Implicit, e.Pos), at, one}, e.Pos)
+		return b.cast(c, types.T(types.QChar), fn.Explicit, e.Pos)
+	}
 	if x.Type().Kind != types.Array {
 		fail(sqlerr.DatatypeMismatch, e.Pos, "cannot subscript type %s because it does not support subscripting", x.Type().WithoutMod())
 	}

@@ -111,6 +111,8 @@ type copyOut struct {
 	force  []bool
 	values [][]byte
 	buf    []byte
+	// header: that of binary format is still to be written.
+	header bool
 }
 
 // newCopyOut begins COPY TO, with the header if there is one.
@@ -131,11 +133,7 @@ func (s *session) newCopyOut(e *execution, columns []string, ts []types.Type, op
 	if o.w, err = e.w.CopyOut(format, len(ts)); err != nil {
 		return nil, err
 	}
-	if opts.Binary {
-		if err := o.w.End(copyfmt.AppendBinaryHeader(o.w.Begin())); err != nil {
-			return nil, err
-		}
-	}
+	o.header = opts.Binary
 	if opts.Header {
 		if err := o.w.End(opts.AppendRow(o.w.Begin(), names, nil)); err != nil {
 			return nil, err
@@ -158,7 +156,7 @@ func (o *copyOut) rows(c *vec.Chunk, lo, hi int) error {
 		}
 		var err error
 		if o.opts.Binary {
-			err = o.w.End(copyfmt.AppendBinaryRow(o.w.Begin(), o.values))
+			err = o.w.End(copyfmt.AppendBinaryRow(o.begin(), o.values))
 		} else {
 			err = o.w.End(o.opts.AppendRow(o.w.Begin(), o.values, o.force))
 		}
@@ -174,7 +172,18 @@ func (o *copyOut) end() error {
 	if !o.opts.Binary {
 		return nil
 	}
-	return o.w.End(copyfmt.AppendBinaryTrailer(o.w.Begin()))
+	return o.w.End(copyfmt.AppendBinaryTrailer(o.begin()))
+}
+
+// begin begins a message in binary format. The header comes in the first one: clients take a message for a row, and
+// the header with it.
+func (o *copyOut) begin() []byte {
+	b := o.w.Begin()
+	if o.header {
+		o.header = false
+		b = copyfmt.AppendBinaryHeader(b)
+	}
+	return b
 }
 
 // copyQuery is the query that COPY TO sends.
