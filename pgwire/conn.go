@@ -50,6 +50,8 @@ type conn struct {
 
 	in   *reader
 	rows RowWriter
+	// box holds a lent output buffer in the server's pool.
+	box  *[]byte
 	stmt statement
 	// messages counts since the last flush.
 	messages int64
@@ -233,7 +235,7 @@ func (c *conn) wait() error {
 		limit = t
 		limitErr = sqlerr.Newf(sqlerr.ProtocolViolation, "terminating connection because the rest of a message did not come")
 	} else if c.ready {
-		c.rows.shrink()
+		c.lend()
 	}
 	var end time.Time
 	if limit > 0 {

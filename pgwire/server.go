@@ -19,6 +19,8 @@ type Server struct {
 	cfg   Config
 	stats Stats
 	watch watcher
+	// buffers are output buffers that idle connections have left.
+	buffers sync.Pool
 	// base is the parent of every connection's context.
 	base context.Context
 

@@ -31,6 +31,7 @@ type statement struct {
 func (s *statement) start(ctx context.Context, simple bool) ResultWriter {
 	s.ctx, s.simple, s.copyIn, s.copyOut = ctx, simple, nil, false
 	s.c.rows.count = 0
+	s.c.borrow()
 	s.c.srv.stats.Statements.Add(1)
 	return s
 }

@@ -223,9 +223,24 @@ func (e *lostError) Unwrap() error { return e.err }
 // idleBuffer is the largest output buffer that an idle connection keeps.
 const idleBuffer = 4 << 10
 
-// shrink gives a large buffer back while nothing is in it.
-func (w *RowWriter) shrink() {
-	if len(w.buf) == 0 && cap(w.buf) > idleBuffer {
-		w.buf = nil
+// lend gives a large output buffer to those who need one, while nothing is in it.
+func (c *conn) lend() {
+	if len(c.rows.buf) == 0 && cap(c.rows.buf) > idleBuffer {
+		if c.box == nil {
+			c.box = new([]byte)
+		}
+		*c.box = c.rows.buf
+		c.srv.buffers.Put(c.box)
+		c.rows.buf, c.box = nil, nil
+	}
+}
+
+// borrow takes an output buffer that another connection has left, if this one has none.
+func (c *conn) borrow() {
+	if cap(c.rows.buf) > 0 {
+		return
+	}
+	if b, ok := c.srv.buffers.Get().(*[]byte); ok {
+		c.rows.buf, c.box = (*b)[:0], b
 	}
 }
