@@ -322,7 +322,9 @@ func (d *db) run(td *datadriven.TestData) (string, error) {
 				case "emit":
 					o.OnClose = true
 				case "share":
-					o.Share = true
+					o.Share = plan.ShareAll
+				case "cheap":
+					o.Share = plan.ShareCheap
 				case "common":
 					o.Common = true
 				}

@@ -307,8 +307,8 @@ type StreamOptions struct {
 	Zoned bool
 	// OnClose: rows come once, when they are final (EMIT ON WINDOW CLOSE).
 	OnClose bool
-	// Share: joins read a side that a relation keeps under the join key, and keep no copy of it.
-	Share bool
+	// Share: which joins read a side that a relation keeps under the join key, and keep no copy of it.
+	Share plan.Sharing
 	// Common: equal parts of the query that keep state run once.
 	Common bool
 }

@@ -16,6 +16,10 @@ type cursor interface {
 	deleted() bool
 }
 
+// seeker is a cursor of a version. seek moves forward to the first entry at or after key, of a cursor that was made to go forward;
+// false at the end.
+type seeker interface{ seek(key []byte) bool }
+
 // mergeIter merges a Pebble iterator (the oldest layer) with overlays, newest first. A key in a
 // newer layer hides the same key in older ones, and a tombstone hides it altogether.
 //
@@ -31,6 +35,7 @@ type mergeIter struct {
 	reverse   bool
 	baseValid bool
 	started   bool
+	prefix    []byte // of the base's keys
 	// fromBase and fromOver say where the current row came from and what must move next.
 	fromBase, fromOver bool
 
@@ -145,6 +150,11 @@ func (m *mergeIter) next() bool {
 			m.stepOver()
 		}
 	}
+	return m.settle()
+}
+
+// settle takes the row that the layers stand on, the first that is not deleted.
+func (m *mergeIter) settle() bool {
 	for {
 		if m.rows != nil && m.rows.err != nil {
 			m.err = m.rows.err
@@ -187,6 +197,29 @@ func (m *mergeIter) next() bool {
 		m.k, m.v = o.key(), o.value()
 		return true
 	}
+}
+
+// seek moves forward to the first row at or after key; it stays where it is if that is there already. All cursors must be seekers.
+func (m *mergeIter) seek(key []byte) bool {
+	if m.err != nil {
+		return false
+	}
+	if m.started && m.k != nil && bytes.Compare(m.k, key) >= 0 {
+		return true
+	}
+	if m.base != nil && (!m.started || m.baseValid && bytes.Compare(m.base.Key()[m.strip:], key) < 0) {
+		m.prefix = append(m.prefix[:m.strip], key...)
+		m.baseValid = m.base.SeekGE(m.prefix)
+	}
+	live := m.overs[:0]
+	for _, c := range m.overs {
+		if m.started && bytes.Compare(c.key(), key) >= 0 || c.(seeker).seek(key) {
+			live = append(live, c)
+		}
+	}
+	m.overs, m.started = live, true
+	m.pickOver()
+	return m.settle()
 }
 
 func (m *mergeIter) takeBase() bool {
@@ -260,6 +293,18 @@ func (c *treeCursor) next() bool {
 	if c.reverse {
 		return c.lo == nil || bytes.Compare(c.e.key(), c.lo) >= 0
 	}
+	return c.hi == nil || bytes.Compare(c.e.key(), c.hi) < 0
+}
+
+func (c *treeCursor) seek(key []byte) bool {
+	c.started = true
+	if c.lo != nil && bytes.Compare(key, c.lo) < 0 {
+		key = c.lo
+	}
+	if !c.it.Seek(searchEntry(key)) {
+		return false
+	}
+	c.e = c.it.Item()
 	return c.hi == nil || bytes.Compare(c.e.key(), c.hi) < 0
 }
 

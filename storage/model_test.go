@@ -443,6 +443,39 @@ func (d *driver) iterate(it *Iterator) []string {
 	return got
 }
 
+// seek walks an iterator by steps and by keys that ascend.
+func (d *driver) seek(v *Version, want rows) {
+	lo, hi := d.bounds()
+	rest := want.sorted(lo, hi, false)
+	it := v.Iterator(lo, hi, false)
+	on := false
+	for range 12 {
+		var got bool
+		if k := string(d.key()); d.rng.Intn(3) > 0 && (!on || len(rest) == 0 || k >= strings.SplitN(rest[0], "=", 2)[0]) {
+			got = it.SeekGE([]byte(k))
+			for len(rest) > 0 && strings.SplitN(rest[0], "=", 2)[0] < k {
+				rest = rest[1:]
+			}
+		} else {
+			got = it.Next()
+			if on && len(rest) > 0 {
+				rest = rest[1:]
+			}
+		}
+		on = true
+		if got != (len(rest) > 0) {
+			d.t.Fatalf("[%s,%s): a row: %t; left %v", lo, hi, got, rest)
+		}
+		if !got {
+			break
+		}
+		if row := string(it.Key()) + "=" + string(it.Value()); row != rest[0] {
+			d.t.Fatalf("[%s,%s): on %s, want %s", lo, hi, row, rest[0])
+		}
+	}
+	d.must(it.Close())
+}
+
 func (d *driver) equal(what string, got, want []string) {
 	d.t.Helper()
 	if !slices.Equal(got, want) {
@@ -515,6 +548,7 @@ func (d *driver) read() {
 		}
 		d.equal(fmt.Sprintf("table %d at %d [%s,%s) reverse %t", id, sn.Epoch(), lo, hi, reverse),
 			d.iterate(v.Iterator(lo, hi, reverse)), want.sorted(lo, hi, reverse))
+		d.seek(v, want)
 		k := d.key()
 		got, ok, err := v.Get(k)
 		d.must(err)

@@ -272,6 +272,24 @@ func (c *rowsCursor) next() bool {
 	return c.hi == nil || bytes.Compare(c.k, c.hi) < 0
 }
 
+func (c *rowsCursor) seek(key []byte) bool {
+	if c.err != nil {
+		return false
+	}
+	if c.lo != nil && bytes.Compare(key, c.lo) < 0 {
+		key = c.lo
+	}
+	if !c.started || bytes.Compare(c.s.key(c.s.n-1), key) < 0 {
+		c.started = true
+		if !c.load(c.it.SeekGE(append(appendRowsPrefix(nil, c.id), key...))) {
+			return false
+		}
+	}
+	c.i, _ = c.s.search(key)
+	c.k = c.s.key(c.i)
+	return c.hi == nil || bytes.Compare(c.k, c.hi) < 0
+}
+
 // load decodes the block that the iterator has moved to.
 func (c *rowsCursor) load(valid bool) bool {
 	if !valid {

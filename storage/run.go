@@ -278,6 +278,19 @@ func (c *runCursor) next() bool {
 	return c.hi == nil || bytes.Compare(c.k, c.hi) < 0
 }
 
+func (c *runCursor) seek(key []byte) bool {
+	c.started = true
+	if c.lo != nil && bytes.Compare(key, c.lo) < 0 {
+		key = c.lo
+	}
+	if c.n = c.run.search(key); c.n == len(c.run) {
+		return false
+	}
+	c.i, _ = c.run[c.n].search(key)
+	c.k = c.run[c.n].key(c.i)
+	return c.hi == nil || bytes.Compare(c.k, c.hi) < 0
+}
+
 // start moves to the first row in the direction of the cursor.
 func (c *runCursor) start() {
 	switch {
@@ -318,6 +331,17 @@ func (m *runsCursor) next() bool {
 	} else {
 		for i := len(m.live) - 1; i >= 0; i-- {
 			m.step(i)
+		}
+	}
+	for !m.pick() {
+	}
+	return m.cur >= 0
+}
+
+func (m *runsCursor) seek(key []byte) bool {
+	for i := len(m.live) - 1; i >= 0; i-- {
+		if c := m.live[i]; (!c.started || bytes.Compare(c.key(), key) < 0) && !c.seek(key) {
+			m.live = append(m.live[:i], m.live[i+1:]...)
 		}
 	}
 	for !m.pick() {

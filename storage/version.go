@@ -51,6 +51,7 @@ func (l *layers) iterator(lo, hi []byte, reverse bool) *Iterator {
 	}
 	it.m.strip, it.m.reverse, it.m.cur = tablePrefixLen, reverse, -1
 	it.m.readError = l.base.readError
+	it.m.prefix = tablePrefix(l.id)
 	it.m.base, it.m.err = iterFrom(l.base.snap, l.id, lo, hi)
 	if l.root != nil {
 		it.m.overs = l.root.cursors(it.m.overs, lo, hi, reverse)
@@ -150,6 +151,10 @@ type Iterator struct{ m mergeIter }
 // Next moves to the first row, then to the next one. It returns false at the end and after an
 // error.
 func (it *Iterator) Next() bool { return it.m.next() }
+
+// SeekGE moves forward to the first row at or after key, as Next does: of an iterator that was not reversed. It may be called
+// before and in place of Next, with keys that ascend; keys near each other are found faster than by an iterator each.
+func (it *Iterator) SeekGE(key []byte) bool { return it.m.seek(key) }
 
 // Key is the current row's key, valid until the next call of Next or Close.
 func (it *Iterator) Key() []byte { return it.m.k }

@@ -94,6 +94,7 @@ type HashJoin struct {
 	// shared are the readers of shared sides, held is what came before the first barrier if there are any.
 	shared []*sharedRows
 	held   []heldChunk
+	batch  sharedBatch
 	// stuck: an eviction found too little that is clean; only a checkpoint changes that.
 	stuck bool
 	// used marks the keys that were asked for since the hand passed them, once there has been an eviction.
@@ -219,6 +220,7 @@ func NewHashJoin(cfg HashJoinConfig) (*HashJoin, error) {
 		}
 		j.sides[p].shared = s
 		j.shared = append(j.shared, s)
+		j.batch.least = aheadLeast
 	}
 	j.sides[0].outer = slices.Contains([]JoinKind{Left, Full, Semi, Anti}, cfg.Kind)
 	j.sides[1].outer = cfg.Kind == Right || cfg.Kind == Full
@@ -277,6 +279,15 @@ func (j *HashJoin) Chunk(port int, c *vec.Chunk) error {
 	if c.Len() == 0 || j.hold(port, c) {
 		return nil
 	}
+	if j.shared != nil {
+		if gathered, err := j.gather(port, c); gathered || err != nil {
+			return err
+		}
+	}
+	return j.join(port, c)
+}
+
+func (j *HashJoin) join(port int, c *vec.Chunk) error {
 	s, o := j.sides[port], j.sides[1-port]
 	if err := j.lookup(s, c, !j.cfg.BuildRight || port == 1); err != nil {
 		return err
@@ -353,7 +364,35 @@ func (j *HashJoin) unmatched() error {
 // lookup sets ents to the entry of each row's key, or none for a key with a NULL that matches nothing, and
 // without add for one that is not there.
 func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk, add bool) error {
-	n := c.Len()
+	cols, n, ents := j.enter(s, c, add)
+	if s.shared == nil {
+		j.batch.lookedNow += c.Len()
+		j.batch.missedNow += len(j.idx.added)
+		j.batch.missed += len(j.idx.added)
+	}
+	if len(j.idx.added) > 0 && (j.cold || j.shared != nil) {
+		if err := j.load(cols, n, ents, j.idx.added); err != nil {
+			return err
+		}
+	}
+	j.spread(ents)
+	return nil
+}
+
+// spread gives the rows of the chunk the entries of those that have a key.
+func (j *HashJoin) spread(ents []uint32) {
+	if len(j.sel) == 0 {
+		return
+	}
+	for i, row := range j.sel {
+		j.ents[row] = ents[i]
+	}
+}
+
+// enter finds the entries of the rows of a chunk that have a key, and makes those that are not there. It gives the columns of the
+// key and the number of these rows; j.idx.added lists those of new entries.
+func (j *HashJoin) enter(s *joinSide, c *vec.Chunk, add bool) (cols []*vec.Vector, n int, ents []uint32) {
+	n = c.Len()
 	if cap(j.ents) < n {
 		j.ents = make([]uint32, max(n, 64))
 	}
@@ -365,7 +404,7 @@ func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk, add bool) error {
 			nullable = true
 		}
 	}
-	cols := j.keyV
+	cols = j.keyV
 	sel := j.sel[:0]
 	if nullable {
 	rows:
@@ -386,7 +425,7 @@ func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk, add bool) error {
 	}
 	j.sel = sel
 	j.hashes = vec.HashRows(cols, n, j.hashes)
-	ents := j.ents
+	ents = j.ents
 	if nullable {
 		ents = make([]uint32, n)
 	}
@@ -418,18 +457,8 @@ func (j *HashJoin) lookup(s *joinSide, c *vec.Chunk, add bool) error {
 				*s.pieces.at(ents[row]) = 0
 			}
 		}
-		if j.cold || j.shared != nil {
-			if err := j.load(cols, n, ents, j.idx.added); err != nil {
-				return err
-			}
-		}
 	}
-	if nullable {
-		for i, row := range sel {
-			j.ents[row] = ents[i]
-		}
-	}
-	return nil
+	return cols, n, ents
 }
 
 // findNoops marks pairs of neighbours, a row that goes and one that comes, that are the same in
@@ -637,6 +666,9 @@ func (j *HashJoin) appendRows(port int, s *joinSide, c *vec.Chunk) {
 
 // Barrier hands over dirty rows.
 func (j *HashJoin) Barrier(bar exec.Barrier) error {
+	if err := j.scatter(); err != nil {
+		return err
+	}
 	if err := j.nextShared(bar.Epoch); err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ type Config struct {
 	Indexes func(*catalog.Relation) []Index
 	// Zoned: local time is that of a zone whose clock is changed.
 	Zoned bool
-	// Share: a side of a join of a stream plan that is kept by a relation under the join key is not kept by the join.
-	Share bool
+	// Share: which sides of joins of a stream plan that a relation keeps under the join key are not kept by the join.
+	Share plan.Sharing
 	// Common are nodes of a stream plan with several parents, which are built once, and what these need.
 	Common map[logical.Node]logical.ColSet
 }

@@ -21,6 +21,9 @@ import (
 //   - the join keys are the first columns of the relation's key, or have all of it among them;
 //   - the relation has no watermarks: joins forget rows by them, which an arrangement does not;
 //   - the join is not part of a loop, whose rounds have no versions.
+//
+// With plan.ShareCheap also those under which a new job is not filled more slowly: the side is found by its whole key, and need not be read
+// to drive the join, because its rows do not show without a match, and the other side is kept by the join.
 
 // origin finds the relation that keeps a side, and where the columns cols of its output come from; nil if it is
 // no relation's.
@@ -91,14 +94,19 @@ func keyOrder(r *catalog.Relation, ords []int) []int {
 
 // share marks the sides of a join that need not be kept.
 func (b *builder) share(n *plan.HashJoin) {
-	if !b.stream || !b.Share || b.loops > 0 || len(n.LeftKeys) == 0 {
+	if !b.stream || b.Share == plan.ShareNone || b.loops > 0 || len(n.LeftKeys) == 0 {
 		return
 	}
-	n.LeftShared = b.shared(n.L, n.LeftKeys)
-	n.RightShared = b.shared(n.R, n.RightKeys)
 	outer := [2]bool{
 		slices.Contains([]plan.JoinKind{plan.Left, plan.Full, plan.Semi, plan.Anti}, n.Kind),
 		n.Kind == plan.Right || n.Kind == plan.Full,
+	}
+	all := b.Share == plan.ShareAll
+	if all || !outer[1] {
+		n.RightShared = b.shared(n.R, n.RightKeys, !all)
+	}
+	if all || !outer[0] && n.RightShared == nil {
+		n.LeftShared = b.shared(n.L, n.LeftKeys, !all)
 	}
 	for i, sh := range []*plan.Shared{n.LeftShared, n.RightShared} {
 		if sh == nil {
@@ -110,14 +118,17 @@ func (b *builder) share(n *plan.HashJoin) {
 	}
 }
 
-// shared tells how a side with these keys is read from its relation; nil: it is not.
-func (b *builder) shared(side plan.Node, keys []int) *plan.Shared {
+// shared tells how a side with these keys is read from its relation; nil: it is not. whole: only by its whole key.
+func (b *builder) shared(side plan.Node, keys []int, whole bool) *plan.Shared {
 	scan, ords, steps := origin(side, keys)
 	if scan == nil {
 		return nil
 	}
 	order := keyOrder(scan.Rel, ords)
 	unique := len(order) == len(scan.Rel.Key)
+	if whole && !unique {
+		return nil
+	}
 	if len(order) != len(keys) && !unique || len(order) == 0 {
 		return nil
 	}

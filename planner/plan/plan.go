@@ -606,6 +606,16 @@ type Fragment struct {
 	Sends []Send
 }
 
+// Sharing says which sides of joins are read from the relations that keep them.
+type Sharing uint8
+
+// The kinds of sharing: none, where it costs little when a job is filled, and wherever it is possible.
+const (
+	ShareNone Sharing = iota
+	ShareCheap
+	ShareAll
+)
+
 // Send is an exchange from a fragment to the Receive nodes of another one.
 type Send struct {
 	To int

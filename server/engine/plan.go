@@ -63,6 +63,17 @@ func (i *Incarnation) PlanBatch(cat *catalog.Catalog, r *catalog.Relation, now t
 	return p.BatchOfView(b)
 }
 
+// Sharing is how the joins of a relation of the catalog were planned.
+func Sharing(r *catalog.Relation) plan.Sharing {
+	switch {
+	case r.Shares:
+		return plan.ShareAll
+	case r.SharesCheap:
+		return plan.ShareCheap
+	}
+	return plan.ShareNone
+}
+
 // PlanStream plans the query of a materialized view or sink of the catalog, as it was planned when the
 // object was created.
 func (i *Incarnation) PlanStream(cat *catalog.Catalog, r *catalog.Relation) (*plan.Stream, error) {
@@ -70,7 +81,7 @@ func (i *Incarnation) PlanStream(cat *catalog.Catalog, r *catalog.Relation) (*pl
 	if err != nil {
 		return nil, err
 	}
-	o := planner.StreamOptions{Parallelism: max(1, r.Parallelism), Sink: r.Kind == catalog.Sink, OnClose: r.OnClose, Share: r.Shares, Common: r.Common}
+	o := planner.StreamOptions{Parallelism: max(1, r.Parallelism), Sink: r.Kind == catalog.Sink, OnClose: r.OnClose, Share: Sharing(r), Common: r.Common}
 	// What counts and forgets does not care; to all others the changes of a row must come in order.
 	o.Ordered = o.Sink && !slices.Contains(r.Options, catalog.Option{Name: "connector", Value: "blackhole"})
 	o.NeedKey = o.Ordered

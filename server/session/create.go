@@ -460,8 +460,10 @@ func (d *definer) bindQuery(q *ast.Select) (*planner.Bound, error) {
 func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound) {
 	rel.Query = parse.Pin(text, shifted(b.Named, strings.Index(d.e.p.text, text)))
 	rel.SearchPath = d.s.vars.searchPath(d.s.user())
-	rel.Shares = rel.Kind != catalog.View && d.s.vars.get(shareSetting) == "on"
-	rel.Common = rel.Kind != catalog.View && d.s.vars.get(commonSetting) == "on"
+	rel.Shares, rel.SharesCheap, rel.Common = false, false, false
+	if rel.Kind != catalog.View {
+		d.s.vars.planAs(rel)
+	}
 	for _, r := range b.Relations {
 		rel.DependsOn = append(rel.DependsOn, r.ID)
 	}

@@ -207,11 +207,12 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 		if err != nil {
 			return nil, err
 		}
-		stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: t.inc.Parallelism(), OnClose: q.EmitOnWindowClose, Share: s.vars.get(shareSetting) == "on", Common: s.vars.get(commonSetting) == "on"})
+		var rel catalog.Relation
+		s.vars.planAs(&rel)
+		stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: t.inc.Parallelism(), OnClose: q.EmitOnWindowClose, Share: engine.Sharing(&rel), Common: rel.Common})
 		if err != nil {
 			return nil, err
 		}
-		var rel catalog.Relation
 		if _, err := onErrorOption(&rel, q.Options); err != nil {
 			return nil, err
 		}

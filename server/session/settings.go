@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
@@ -35,6 +36,13 @@ func boolean(v string) (string, bool) {
 		return "off", true
 	}
 	return "", false
+}
+
+func autoOrBoolean(v string) (string, bool) {
+	if strings.EqualFold(v, "auto") {
+		return "auto", true
+	}
+	return boolean(v)
 }
 
 func oneOf(vs ...string) func(string) (string, bool) {
@@ -166,6 +174,13 @@ const shareSetting = "share_arrangements"
 // commonSetting tells whether equal parts of the query of a new view or sink run once.
 const commonSetting = "share_subplans"
 
+// planAs writes into a relation that is kept up to date how the session wants it to be planned.
+func (v *vars) planAs(r *catalog.Relation) {
+	share := v.get(shareSetting)
+	r.Shares, r.SharesCheap = share == "on", share == "auto"
+	r.Common = v.get(commonSetting) == "on"
+}
+
 // settings are all that exist, by name in lower case. Those that only exist so that clients can set them
 // are at the end of the list.
 var settings = makeSettings()
@@ -197,7 +212,7 @@ func makeSettings() map[string]*setting {
 		{name: clockSetting, def: systemClock, fixed: true, help: "Sets the server's clock: that of the machine (system), or a time at which it stands still."},
 		{name: "synchronous_commit", def: "on", check: oneOf("on", "off", "local", "remote_write", "remote_apply"), help: "Sets the current transaction's synchronization level."},
 		{name: "read_freshness", def: "strict", check: oneOf("strict", "available"), help: "Chooses between reads that see every acknowledged write and reads that do not wait."},
-		{name: shareSetting, def: "off", check: boolean, help: "Lets joins of new materialized views read relations by key instead of keeping copies of their rows."},
+		{name: shareSetting, def: "auto", check: autoOrBoolean, help: "Lets joins of new materialized views read relations by key instead of keeping copies of their rows: where that costs little (auto), wherever it can be done (on), or never (off)."},
 		{name: commonSetting, def: "on", check: boolean, help: "Lets equal parts of the query of a new materialized view run once."},
 		{name: "extra_float_digits", def: "1", check: integer(1, 3), help: "Sets the number of digits displayed for floating-point values."},
 		{name: "client_min_messages", def: "notice", check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"), help: "Sets the message levels that are sent to the client."},

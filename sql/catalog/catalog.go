@@ -211,6 +211,8 @@ type Relation struct {
 	// Shares: the joins of the job read relations by key where they can, instead of keeping copies. Earlier versions did
 	// not plan so.
 	Shares bool `json:",omitempty"`
+	// SharesCheap: they do where that costs little.
+	SharesCheap bool `json:",omitempty"`
 	// Common: equal parts of the query that keep state run once. Earlier versions did not plan so.
 	Common bool `json:",omitempty"`
 	// Stale says why a materialized view or sink was given up while its inputs went on: its rows are of
