@@ -212,7 +212,7 @@ func makeSettings() map[string]*setting {
 		{name: clockSetting, def: systemClock, fixed: true, help: "Sets the server's clock: that of the machine (system), or a time at which it stands still."},
 		{name: "synchronous_commit", def: "on", check: oneOf("on", "off", "local", "remote_write", "remote_apply"), help: "Sets the current transaction's synchronization level."},
 		{name: "read_freshness", def: "strict", check: oneOf("strict", "available"), help: "Chooses between reads that see every acknowledged write and reads that do not wait."},
-		{name: shareSetting, def: "auto", check: autoOrBoolean, help: "Lets joins of new materialized views read relations by key instead of keeping copies of their rows: where that costs little (auto), wherever it can be done (on), or never (off)."},
+		{name: shareSetting, def: "off", check: autoOrBoolean, help: "Lets joins of new materialized views read relations by key instead of keeping copies of their rows: where that costs little (auto), wherever it can be done (on), or never (off)."},
 		{name: commonSetting, def: "on", check: boolean, help: "Lets equal parts of the query of a new materialized view run once."},
 		{name: "extra_float_digits", def: "1", check: integer(1, 3), help: "Sets the number of digits displayed for floating-point values."},
 		{name: "client_min_messages", def: "notice", check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"), help: "Sets the message levels that are sent to the client."},
