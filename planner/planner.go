@@ -53,6 +53,12 @@ type Planner struct{ cfg Config }
 // New makes a Planner.
 func New(cfg Config) *Planner { return &Planner{cfg} }
 
+// ColumnUse is a place in a text where a column of a relation is named.
+type ColumnUse = bind.ColumnUse
+
+// TableUse is a place in FROM where a relation is named.
+type TableUse = bind.TableUse
+
 // OutColumn is a result column of a statement.
 type OutColumn struct {
 	Name string
@@ -71,6 +77,9 @@ type Bound struct {
 	Columns []OutColumn
 	// Relations lists what is read, views that were inlined included, by ID.
 	Relations []*catalog.Relation
+	// Tables and Fields are the places where the text itself names relations in FROM, and columns of relations.
+	Tables []bind.TableUse
+	Fields []bind.ColumnUse
 	// Named are the string literals that were read as regclass, by position, and the oids that they mean.
 	Named map[int]uint32
 	// Functions lists the functions in SQL that are called, directly, by one another or in views, by ID, and OwnFunctions those
@@ -149,6 +158,7 @@ func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
 	}
 	out.modifying = b.Modifying()
 	out.ParamTypes = b.Params()
+	out.Tables, out.Fields = b.Uses()
 	out.Relations, out.Named = b.Relations(), b.Named()
 	out.Locks = b.Locks()
 	out.Functions, out.OwnFunctions = b.Functions()
@@ -467,6 +477,21 @@ func (p *Planner) NamedIn(e ast.Expr, rel *catalog.Relation, want types.Type, wh
 		return nil
 	}
 	return b.Named()
+}
+
+// Assign casts a bound expression to the type of a column in assignment context.
+func (p *Planner) Assign(e scalar.Expr, to types.Type) (scalar.Expr, error) {
+	return p.binder(nil).Assign(e, to)
+}
+
+// FieldsIn lists the places in a stand-alone expression where columns of its relation are named.
+func (p *Planner) FieldsIn(e ast.Expr, rel *catalog.Relation, what string) ([]bind.ColumnUse, error) {
+	b := p.binder(nil)
+	if _, err := b.Expr(e, rel, types.T(types.Unknown), what); err != nil {
+		return nil, err
+	}
+	_, cols := b.Uses()
+	return cols, nil
 }
 
 // CheckFunction binds the body of a new function, with values of the declared types for its parameters.

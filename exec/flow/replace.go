@@ -63,6 +63,10 @@ func (r *Runtime) rename(ids map[JobID]JobID) {
 		delete(r.jobs, old)
 		d.now.Store(uint32(id))
 		r.jobs[id] = d
+		if a := r.tables[old]; a != nil {
+			delete(r.tables, old)
+			r.tables[id] = a
+		}
 	}
 	moved := map[producerKey]channel.ProducerID{}
 	maps.DeleteFunc(r.producers, func(k producerKey, p channel.ProducerID) bool {

@@ -560,6 +560,21 @@ type Rows struct {
 // It never waits for the dataflow, see Admit, but for the end of an epoch where the order of writes matters (order.go). A write to a table that is not running is left out and
 // gives an error, once all others are done: they are durable, and a recovery would do them too.
 func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
+	return r.write(ws, func() {
+		r.logPos = pos
+		r.written = r.open
+	})
+}
+
+// Fill puts writes that are not in the log into the open epoch, which it gives: those of a table that is being made. They
+// last as long as the checkpoint that has them, with everything that was written so.
+func (r *Runtime) Fill(ws []TableWrite) (e storage.Epoch, err error) {
+	err = r.write(ws, func() { e = r.open })
+	return e, err
+}
+
+// write puts writes into the open epoch; done is called under the same lock.
+func (r *Runtime) write(ws []TableWrite, done func()) error {
 	var missing error
 	r.inject.Lock()
 	if err := r.writeInOrder(ws); err != nil {
@@ -587,8 +602,7 @@ func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 			}
 		}
 	}
-	r.logPos = pos
-	r.written = r.open
+	done()
 	r.inject.Unlock()
 	r.inputArrived()
 	return missing

@@ -72,6 +72,7 @@ type Binder struct {
 	inlining []*inlined
 	// checking is the function that is being made, nil if none is.
 	checking *catalog.Function
+	uses     uses
 	// named are the string literals of the text itself that were read as names of relations, by position.
 	named map[int]uint32
 	// top is the WITH clause of the statement itself; modified are the data-modifying items in it, and around what such an item that is being

@@ -127,6 +127,7 @@ func (b *Binder) tableRef(q *scope, t *ast.TableRef) *fromItem {
 	if b.cfg.Of != nil {
 		rel = rel.Seen(b.cfg.Of)
 	}
+	b.useTable(rel, t)
 	return b.relItem(q, rel, t.Alias, t.Name.Pos)
 }
 
@@ -179,6 +180,7 @@ func (b *Binder) viewRef(q *scope, rel *catalog.Relation, alias *ast.Alias, pos 
 			r.cols = append(r.cols, scopeCol{name: c.Name, id: sub.Cols[i].ID, hidden: c.Hidden})
 		}
 	}
+	b.columnsOf(r)
 	return b.single(q, sub.Node, r, alias, "table")
 }
 
@@ -448,6 +450,8 @@ func (b *Binder) joinUsing(q *scope, j *ast.Join, node *logical.Join, l, r *from
 			}
 		}
 		li, ri := pick(l.cols, name, "left"), pick(r.cols, name, "right")
+		b.useColumn(l.cols[li].id, 0, 0)
+		b.useColumn(r.cols[ri].id, 0, 0)
 		lc, rc := b.Meta.RefAt(l.cols[li].id, j.Pos), b.Meta.RefAt(r.cols[ri].id, j.Pos)
 		node.On = append(node.On, b.operator("=", lc, rc, j.Pos))
 		dropL[li], dropR[ri] = true, true

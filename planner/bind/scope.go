@@ -130,6 +130,7 @@ func (b *Binder) relColumns(rel *catalog.Relation, name string) *relItem {
 	for i, c := range rel.Columns {
 		r.cols = append(r.cols, scopeCol{name: c.Name, id: b.Meta.NewFrom(rel, i), hidden: c.Hidden})
 	}
+	b.columnsOf(r)
 	return r
 }
 
@@ -177,6 +178,7 @@ func (b *Binder) bareColumn(s *scope, c *ast.ColumnRef) scalar.Expr {
 			fail(sqlerr.AmbiguousColumn, c.Pos, "column reference \"%s\" is ambiguous", name)
 		}
 		if n == 1 {
+			b.useColumn(id, c.Pos, len(c.Parts))
 			return b.Meta.RefAt(id, c.Pos)
 		}
 		if x := b.parameter(at, "", name); x != nil {
@@ -212,6 +214,7 @@ func (b *Binder) wholeRow(r *relItem, pos int) scalar.Expr {
 	row := &scalar.MakeRow{Node: scalar.Node{T: types.T(types.Record), Pos: pos}, Names: []string{}}
 	for _, c := range r.cols {
 		if !c.hidden {
+			b.useColumn(c.id, 0, 0)
 			row.Elems = append(row.Elems, b.Meta.RefAt(c.id, pos))
 			row.Names = append(row.Names, c.name)
 		}
@@ -255,6 +258,7 @@ func (b *Binder) qualified(s *scope, c *ast.ColumnRef, schema, rel, name string)
 	if n == 0 {
 		raise(b.missingColumn(s, rel, name, c.Pos))
 	}
+	b.useColumn(id, c.Pos, len(c.Parts))
 	return b.Meta.RefAt(id, c.Pos)
 }
 

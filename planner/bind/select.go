@@ -217,6 +217,7 @@ func (b *Binder) star(s *scope, e *ast.Star) []target {
 	var out []target
 	for _, c := range cols {
 		if !c.hidden {
+			b.useColumn(c.id, 0, 0)
 			out = append(out, target{name: c.name, expr: b.Meta.RefAt(c.id, e.Pos), pos: e.Pos})
 		}
 	}

@@ -782,7 +782,7 @@ func (i *Incarnation) CheckPresent(rel *catalog.Relation) error {
 	if dropping || now == nil {
 		return sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", rel.Name)
 	}
-	if now.Rows() != rel.Rows() {
+	if now.Rows() != rel.Rows() || now.Altered != rel.Altered {
 		return replacedError(rel)
 	}
 	return nil

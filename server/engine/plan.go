@@ -54,6 +54,37 @@ func (i *Incarnation) Reads(cat *catalog.Catalog, r *catalog.Relation) ([]catalo
 	return ids, nil
 }
 
+// ColumnUses lists the places where the query of a relation of the catalog names columns of what it reads.
+func (i *Incarnation) ColumnUses(cat *catalog.Catalog, r *catalog.Relation) ([]planner.ColumnUse, error) {
+	_, b, err := i.bindStored(cat, r, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	return b.Fields, nil
+}
+
+// TableUses lists the places where the query of a relation of the catalog names what it reads.
+func (i *Incarnation) TableUses(cat *catalog.Catalog, r *catalog.Relation) ([]planner.TableUse, error) {
+	_, b, err := i.bindStored(cat, r, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	return b.Tables, nil
+}
+
+// QueryColumns gives the types of the columns of the query of a relation of the catalog.
+func (i *Incarnation) QueryColumns(cat *catalog.Catalog, r *catalog.Relation) ([]types.Type, error) {
+	_, b, err := i.bindStored(cat, r, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	ts := make([]types.Type, len(b.Columns))
+	for k, c := range b.Columns {
+		ts[k] = c.Type
+	}
+	return ts, nil
+}
+
 // PlanBatch plans the query of a materialized view to be run once, at a time, with the view's choice among equal rows.
 func (i *Incarnation) PlanBatch(cat *catalog.Catalog, r *catalog.Relation, now time.Time) (*plan.Batch, error) {
 	p, b, err := i.bindStored(cat, r, now)

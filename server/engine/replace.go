@@ -31,6 +31,9 @@ type Replacement struct {
 	Old, New *catalog.Relation
 	// Stream is the plan of New's job, whose id is New.JobID; nil if it has none.
 	Stream *plan.Stream
+	// fill gives a table its rows, and the epoch that has the last of them; nil if it is no table.
+	fill func(context.Context, *table.Table) (storage.Epoch, error)
+	cat  *catalog.Catalog
 }
 
 // Replace puts relations with new definitions in the place of others, all in one moment: they are in an order in which
@@ -38,10 +41,18 @@ type Replacement struct {
 // the catalog. If there is an error everything is as it was, unless the incarnation has ended, when it may also be
 // done. watch is AddQuery's.
 func (i *Incarnation) Replace(ctx context.Context, reps []Replacement, watch func(Fill)) error {
-	w := &replacing{i: i, sources: map[catalog.ID]*stateIDs{}}
+	return i.replaceWith(ctx, reps, nil, watch, nil, nil)
+}
+
+// replaceWith is Replace, where the first may be a table; also changes the catalog together with it, and table is told of the new
+// table when it has its id.
+func (i *Incarnation) replaceWith(
+	ctx context.Context, reps []Replacement, dropped []*catalog.Relation, watch func(Fill), also []func(*catalog.Catalog), table func(*catalog.Relation) error,
+) error {
+	w := &replacing{i: i, sources: map[catalog.ID]*stateIDs{}, also: also, table: table, dropped: dropped}
 	in := map[catalog.ID]bool{}
 	for _, r := range reps {
-		if r.Stream != nil {
+		if r.Stream != nil || r.fill != nil {
 			in[r.New.ID] = true
 			w.jobs = append(w.jobs, r)
 			w.ids = append(w.ids, r.New.ID)
@@ -58,7 +69,7 @@ func (i *Incarnation) Replace(ctx context.Context, reps []Replacement, watch fun
 	}
 	for _, r := range w.jobs {
 		var reads []*catalog.Relation
-		for _, x := range r.Stream.Relations {
+		for _, x := range r.reads() {
 			if !in[x.ID] {
 				reads = append(reads, x)
 			}
@@ -85,6 +96,20 @@ type replacing struct {
 	states  []*stateIDs
 	sources map[catalog.ID]*stateIDs
 	made    *creation
+	// filling are the tables that get rows, by number of the job.
+	filling map[int]*table.Table
+	also    []func(*catalog.Catalog)
+	// dropped are relations that go at the same time.
+	dropped []*catalog.Relation
+	table   func(*catalog.Relation) error
+}
+
+// reads lists what the job reads.
+func (r *Replacement) reads() []*catalog.Relation {
+	if r.Stream == nil {
+		return nil
+	}
+	return r.Stream.Relations
 }
 
 func (w *replacing) run(ctx context.Context, in map[catalog.ID]bool, watch func(Fill)) error {
@@ -112,6 +137,13 @@ func (w *replacing) run(ctx context.Context, in map[catalog.ID]bool, watch func(
 		// What they read of each other comes from the start.
 		e, err = i.RT.Redeploy(i.Ctx, flow.Save{}, nil, jobs...)
 	}
+	for k, t := range w.filling {
+		var last storage.Epoch
+		if err == nil {
+			last, err = w.jobs[k].fill(ctx, t)
+		}
+		e = max(e, last)
+	}
 	if err == nil {
 		err = i.awaitFilledWatched(ctx, c, prog, e, watch)
 	}
@@ -133,7 +165,20 @@ func (w *replacing) run(ctx context.Context, in map[catalog.ID]bool, watch func(
 // build makes the jobs, and those of the sources that do not run.
 func (w *replacing) build(ctx context.Context, in map[catalog.ID]bool, prog *progress) (starting, jobs []*flow.Job, err error) {
 	i := w.i
-	for _, r := range w.jobs {
+	for k, r := range w.jobs {
+		if r.fill != nil {
+			t, err := i.openTable(r.cat, r.New)
+			if err != nil {
+				return nil, nil, err
+			}
+			if w.filling == nil {
+				w.filling = map[int]*table.Table{}
+			}
+			w.filling[k] = t
+			w.states = append(w.states, i.newStateIDs(r.New))
+			jobs = append(jobs, i.tableJob(t))
+			continue
+		}
 		for _, x := range r.Stream.Relations {
 			if x.Kind != catalog.Source || i.RT.Has(flow.JobID(x.ID)) || w.sources[x.ID] != nil {
 				continue
@@ -201,6 +246,10 @@ func (w *replacing) change() (committed bool, err error) {
 		drop = append(drop, table.Tables(r.Old)...)
 	}
 	var gone []flow.JobID
+	for _, r := range w.dropped {
+		drop = append(drop, table.Tables(r)...)
+		gone = append(gone, flow.JobID(r.ID))
+	}
 	needs := append(sourceJobs(w.sources), temps...)
 	done := make([]*catalog.Relation, len(w.jobs))
 	published := func(c *catalog.Catalog) {
@@ -212,6 +261,12 @@ func (w *replacing) change() (committed bool, err error) {
 		}
 		for _, r := range w.plain {
 			c.Put(r)
+		}
+		for _, r := range w.dropped {
+			c.Remove(r.ID)
+		}
+		for _, change := range w.also {
+			change(c)
 		}
 		for id, ids := range w.sources {
 			s := *c.Relations[id]
@@ -259,6 +314,11 @@ func (w *replacing) change() (committed bool, err error) {
 	if err == nil {
 		err = i.RT.AwaitEnd(i.Ctx, olds...)
 	}
+	for k := range w.filling {
+		if err == nil {
+			err = w.table(done[k])
+		}
+	}
 	if err != nil {
 		return true, err
 	}
@@ -274,6 +334,11 @@ func (w *replacing) change() (committed bool, err error) {
 		i.errs.move(w.jobs[k].New.Job(), id)
 	}
 	i.forget(w.temporary()...)
+	for _, r := range w.dropped {
+		i.forget(r.ID)
+		i.forgetFailures([]catalog.ID{r.ID})
+		i.errs.forget(r)
+	}
 	var stalled []*catalog.Relation
 	for _, r := range done {
 		if i.e.Stalled(i.Catalog(), r.ID) != nil {
@@ -390,7 +455,7 @@ func (i *Incarnation) isReplacing(rels []*catalog.Relation) bool {
 
 // ErrReplaced is why a statement cannot go on that was planned before a relation was replaced or filled again. Planned
 // again, it can.
-var ErrReplaced = errors.New("a relation was replaced")
+var ErrReplaced = table.ErrReplaced
 
 // replacedError is what users see of ErrReplaced where a statement is not run again by itself.
 func replacedError(rel *catalog.Relation) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
+	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -318,25 +319,38 @@ func (td *tableDef) checkExpressions() error {
 		}
 	}()
 	for i := range td.rel.Columns {
-		c := &td.rel.Columns[i]
-		if c.Default == "" {
+		if td.rel.Columns[i].Default == "" {
 			continue
 		}
-		x, err := td.s.parseExpr(c.Default)
-		if err != nil {
+		if _, err := td.checkDefault(pl, i, calls); err != nil {
 			return err
 		}
-		if c.Generated {
-			_, err = pl.Expr(x, td.rel, c.Type, "column generation expressions")
-		} else {
-			_, err = pl.Expr(x, nil, c.Type, "DEFAULT expressions")
-		}
-		if err != nil {
-			return relocate(err, c.Default, td.e.p.text)
-		}
-		calls(x, "column generation expressions")
-		td.pinDefault(pl, c)
 	}
+	return td.addChecks(pl, calls)
+}
+
+// checkDefault binds the default or generation expression of a column, and keeps it for good.
+func (td *tableDef) checkDefault(pl *planner.Planner, i int, calls func(ast.Expr, string)) (bound scalar.Expr, err error) {
+	c := &td.rel.Columns[i]
+	x, err := td.s.parseExpr(c.Default)
+	if err != nil {
+		return nil, err
+	}
+	if c.Generated {
+		bound, err = pl.Expr(x, td.rel, c.Type, "column generation expressions")
+	} else {
+		bound, err = pl.Expr(x, nil, c.Type, "DEFAULT expressions")
+	}
+	if err != nil {
+		return nil, relocate(err, c.Default, td.e.p.text)
+	}
+	calls(x, "column generation expressions")
+	td.pinDefault(pl, c)
+	return bound, nil
+}
+
+// addChecks binds the new CHECK constraints and gives them names.
+func (td *tableDef) addChecks(pl *planner.Planner, calls func(ast.Expr, string)) error {
 	for _, k := range td.checks {
 		if _, err := pl.Expr(k.Expr, td.rel, types.T(types.Bool), "check constraints"); err != nil {
 			return err

@@ -118,6 +118,8 @@ func (d *definer) run(ctx context.Context) (string, error) {
 		return "REASSIGN OWNED", d.reassign(ctx, st)
 	case *ast.Drop:
 		return "DROP " + string(st.Kind), d.drop(ctx, st)
+	case *ast.AlterTable:
+		return "ALTER " + string(st.Kind), d.alterTable(ctx, st)
 	case *ast.Alter:
 		return "ALTER " + string(st.Kind), d.alter(ctx, st)
 	case *ast.Comment:
@@ -452,9 +454,12 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	if _, ok := relationKinds[st.Kind]; !ok {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "ALTER %s is not supported yet", st.Kind)
 	}
-	r, err := d.find(st.Kind, st.Name, st.IfExists)
+	r, err := d.findNamed(st.Name, st.IfExists)
 	if err != nil || r == nil {
 		return err
+	}
+	if st.Kind != ast.KindTable && r.Kind != relationKinds[st.Kind] {
+		return sqlerr.Newf(sqlerr.WrongObjectType, "\"%s\" is not %s", r.Name, withArticle(relationKinds[st.Kind]))
 	}
 	if err := d.owner(kindWord(r.Kind), r.Name, r.Owner); err != nil {
 		return err
@@ -465,13 +470,11 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	c := *r
 	switch st.Action {
 	case "rename":
-		if d.cat.Relation(r.Schema, st.NewName) != nil {
+		if d.indexNamed(r.Schema, st.NewName) {
 			return sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists", st.NewName)
 		}
-		if err := d.noTextDependents(r); err != nil {
-			return err
-		}
 		c.Name = st.NewName
+		return d.renameRelation(ctx, r, &c)
 	case "set_schema":
 		if !d.cat.HasSchema(st.NewName) {
 			return sqlerr.Newf(sqlerr.InvalidSchemaName, "schema %q does not exist", st.NewName)
@@ -479,11 +482,20 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 		if d.cat.Relation(st.NewName, r.Name) != nil {
 			return sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists in schema %q", r.Name, st.NewName)
 		}
-		if err := d.noTextDependents(r); err != nil {
-			return err
+		if r.Seq != nil && r.Seq.OwnedBy != 0 {
+			return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot move an owned sequence into another schema").
+				WithDetail("Sequence \"%s\" is linked to table \"%s\".", r.Name, d.cat.RelationByID(r.Seq.OwnedBy).Name)
+		}
+		if st.NewName == r.Schema {
+			return nil
 		}
 		c.Schema = st.NewName
+		return d.renameRelation(ctx, r, &c)
 	case "owner":
+		if r.Seq != nil && r.Seq.OwnedBy != 0 {
+			return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot change owner of sequence \"%s\"", r.Name).
+				WithDetail("Sequence \"%s\" is linked to table \"%s\".", r.Name, d.cat.RelationByID(r.Seq.OwnedBy).Name)
+		}
 		to, err := d.newOwner(st.NewName, r.Schema)
 		if err != nil {
 			return err
@@ -512,21 +524,18 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	}
 	err = d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) {
 		cat.Put(&c)
-		if c.Name == r.Name && c.Schema == r.Schema && c.Owner == r.Owner {
+		if c.Owner == r.Owner {
 			return
 		}
 		// What belongs to it goes with it.
 		for _, x := range cat.Owned(r.ID) {
 			y := *x
-			y.Schema, y.Owner = c.Schema, c.Owner
-			if c.Owner != r.Owner {
-				y.ACL = x.ACL.WithOwner(catalog.OwnerName(r.Owner), c.Owner)
-			}
+			y.Owner, y.ACL = c.Owner, x.ACL.WithOwner(catalog.OwnerName(r.Owner), c.Owner)
 			cat.Put(&y)
 		}
 		for _, x := range cat.Indexes(r.ID) {
 			y := *x
-			y.Schema, y.Owner, y.Query = c.Schema, c.Owner, indexQuery(&c, x.Index, x.Index.Expressions())
+			y.Owner = c.Owner
 			cat.Put(&y)
 		}
 	})
@@ -573,16 +582,6 @@ func (d *definer) newOwner(name, schema string) (string, error) {
 		return "", sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for schema %s", schema)
 	}
 	return to, nil
-}
-
-// noTextDependents refuses to rename what queries of other objects name.
-func (d *definer) noTextDependents(r *catalog.Relation) error {
-	deps := slices.DeleteFunc(d.cat.Dependents(r.ID), func(x *catalog.Relation) bool { return x.Kind == catalog.Index })
-	if len(deps) > 0 {
-		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot rename %s %q because %s %q reads it, which is not supported yet",
-			kindWord(r.Kind), r.Name, kindWord(deps[0].Kind), deps[0].Name)
-	}
-	return nil
 }
 
 func (d *definer) comment(st *ast.Comment) error {

@@ -98,7 +98,7 @@ func writableTable(t *tx, rel *catalog.Relation) (*table.Table, error) {
 	if tab == nil {
 		return nil, sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", rel.Name)
 	}
-	return tab, nil
+	return tab, tab.Outdated(rel)
 }
 
 // collect runs the statement's query and gives its rows, cut to the columns lo to hi-1 of each.

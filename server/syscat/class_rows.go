@@ -226,7 +226,7 @@ func constraintRows(c *content) {
 		if n.cols == nil {
 			key = nil
 		}
-		c.add(n.oid, n.name, c.env.schemaID(n.rel.schema), n.kind, false, false, true, n.rel.oid, n.index, 0,
+		c.add(n.oid, n.name, c.env.schemaID(n.rel.schema), n.kind, false, false, !n.notValid, n.rel.oid, n.index, 0,
 			' ', ' ', ' ', true, n.kind != 'c', key, nil, nil, bin)
 	}
 }

@@ -295,10 +295,14 @@ func (e *Env) constraintDefinition(oid catalog.ID, pretty bool) string {
 	case 'f':
 		return e.foreignDefinition(n)
 	}
-	if pretty {
-		return "CHECK (" + e.unpin(n.expr) + ")"
+	tail := ""
+	if n.notValid {
+		tail = " NOT VALID"
 	}
-	return "CHECK ((" + e.unpin(n.expr) + "))"
+	if pretty {
+		return "CHECK (" + e.unpin(n.expr) + ")" + tail
+	}
+	return "CHECK ((" + e.unpin(n.expr) + "))" + tail
 }
 
 func serialSequence(c *call) (types.Datum, error) {

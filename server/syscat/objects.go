@@ -67,6 +67,8 @@ type constraint struct {
 	foreign *catalog.ForeignKey
 	ref     *object
 	refCols []int
+	// notValid: rows that were there before may violate it.
+	notValid bool
 }
 
 // objects are the entries of pg_class that the user has made, and what belongs to them.
@@ -197,7 +199,7 @@ func (o *objects) constraintsOf(x *object) {
 	for _, c := range x.rel.Checks {
 		slot++
 		o.constraints = append(o.constraints, &constraint{
-			oid: derivedID(x.oid, slot), name: c.Name, kind: 'c', rel: x, expr: c.Expr,
+			oid: derivedID(x.oid, slot), name: c.Name, kind: 'c', rel: x, expr: c.Expr, notValid: c.NotValid,
 		})
 	}
 }

@@ -2,7 +2,9 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -35,8 +37,8 @@ type Table struct {
 	referenced lock
 	// keys are the locks of the keys that are being written, under locks.mu.
 	keys map[string]*lock
-	// dropped is set under the exclusive lock when the table is gone.
-	dropped atomic.Bool
+	// dropped is set under the exclusive lock when the table is gone, replaced when there is another one in its place.
+	dropped, replaced atomic.Bool
 	// mark is the watermark of a table with WATERMARK that statements write to, guarded by the exclusive lock: who
 	// writes has it alone.
 	mark int64
@@ -157,7 +159,7 @@ func (t *Table) hasRowID() bool { return t.Rel.PrimaryKey == "" }
 // write turns changes into what flow applies: arrangement changes for the rows and each unique index, and
 // chunks of the rows that go away and come.
 func (t *Table) write(cs []change) (flow.TableWrite, error) {
-	w := flow.TableWrite{Job: flow.JobID(t.Rel.ID), Changes: make([][]storage.Change, 1+len(t.indexes))}
+	w := flow.TableWrite{Job: flow.JobID(t.Rel.Job()), Changes: make([][]storage.Change, 1+len(t.indexes))}
 	rows := make([]storage.Change, 0, len(cs))
 	size := min(vec.ChunkSize, 2*len(cs))
 	chunk := vec.NewChunk(t.types, size)
@@ -199,7 +201,28 @@ func (t *Table) write(cs []change) (flow.TableWrite, error) {
 // caller has the exclusive lock.
 func (t *Table) Drop() { t.dropped.Store(true) }
 
+// Replace says that another Table has taken the place of this one: who waits for its lock, or asks for it later, is told so with
+// ErrReplaced. The caller has the exclusive lock.
+func (t *Table) Replace() { t.replaced.Store(true) }
+
+// ErrReplaced is why a statement cannot go on that was planned for a table as it was before. Planned again, it can.
+var ErrReplaced = errors.New("a relation was replaced")
+
+// Outdated gives the error for a statement that was planned for the table as rel has it, nil if it is still so.
+func (t *Table) Outdated(rel *catalog.Relation) error {
+	if t.replaced.Load() || rel.Rows() != t.Rel.Rows() || rel.Altered != t.Rel.Altered {
+		return t.gone()
+	}
+	return nil
+}
+
 func (t *Table) gone() error {
+	if !t.dropped.Load() {
+		e := sqlerr.Newf(sqlerr.SerializationFailure, "table %q was altered meanwhile", t.Rel.Name).
+			WithHint("The statement can be tried again.")
+		e.Cause = ErrReplaced
+		return e
+	}
 	return sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", t.Rel.Name)
 }
 
@@ -220,3 +243,50 @@ func (t *Table) OpenSequences(s *Sequences) error {
 
 // Sequence gives the counter of a hidden column, nil if it has none.
 func (t *Table) Sequence(col int) *Sequence { return t.sequences[col] }
+
+// NotUnique is the error for row i of c, which has the key of another row while a unique index is made.
+func (t *Table) NotUnique(clash *Conflict, c *vec.Chunk, i int) error {
+	for _, x := range t.indexes {
+		if x.name == clash.Constraint {
+			names, vals, err := t.show(x, c, i)
+			if err != nil {
+				return err
+			}
+			return t.couldNot(x.name, names, vals)
+		}
+	}
+	names, vals := make([]string, len(t.keyCols)), make([]string, len(t.keyCols))
+	for j, k := range t.keyCols {
+		names[j], vals[j] = t.Rel.Columns[k].Name, t.text(c.Cols[k], i)
+	}
+	return t.couldNot(clash.Constraint, names, vals)
+}
+
+// Renew gives a Table in the place of t with another definition and the same rows and indexes. The caller has the table alone,
+// and all that reference it or that it references.
+func (t *Table) Renew(rel *catalog.Relation) *Table {
+	n := &Table{
+		Rel: rel, Arr: t.Arr, types: t.types, key: t.key, keyCols: t.keyCols, indexes: slices.Clone(t.indexes), changes: t.changes,
+		foreign: t.foreign, referrers: t.referrers, locks: t.locks, keys: map[string]*lock{}, mark: t.mark, sequences: t.sequences,
+	}
+	for _, u := range rel.Uniques {
+		for k, x := range n.indexes {
+			if id, ok := rel.StateTables[UniqueStateName(u.Name)]; ok && x.arr.ID() == storage.TableID(id) {
+				y := *x
+				y.name, y.names = u.Name, nil
+				for _, c := range u.Columns {
+					y.names = append(y.names, rel.Columns[c].Name)
+				}
+				n.indexes[k] = &y
+			}
+		}
+	}
+	for _, f := range n.foreign {
+		f.Child = n
+	}
+	for _, f := range n.referrers {
+		f.Parent = n
+	}
+	t.replaced.Store(true)
+	return n
+}

@@ -127,7 +127,7 @@ func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
 		return err
 	}
 	tt.shared, tt.exclusive = !exclusive, exclusive
-	if t.dropped.Load() {
+	if t.dropped.Load() || t.replaced.Load() {
 		return t.gone()
 	}
 	if tt.changes != t.changes {
@@ -536,6 +536,31 @@ func (x *Tx) Commit(log *storage.Log, rt *flow.Runtime, sync bool) error {
 		t.mark = max(t.mark, tops[i])
 	}
 	return nil
+}
+
+// Fill puts the changes into the dataflow without the log: those of a table that is being made, of which nothing lasts before a
+// checkpoint has all of it. It gives the epoch that has them, and forgets them; the locks stay.
+func (x *Tx) Fill(rt *flow.Runtime) (storage.Epoch, error) {
+	var ws []flow.TableWrite
+	for _, tt := range x.order {
+		tt.spread()
+		cs := make([]change, 0, tt.rows.Len())
+		tt.rows.Scan(func(k string, r Row) bool {
+			cs = append(cs, change{Key: bytesOf(k), Old: r.Old, New: r.New})
+			return true
+		})
+		w, err := tt.t.write(cs)
+		if err != nil {
+			return 0, err
+		}
+		ws = append(ws, w)
+		tt.rows = &btree.Map[string, Row]{}
+		for j := range tt.unique {
+			tt.unique[j] = &btree.Map[string, string]{}
+		}
+	}
+	x.bytes = 0
+	return rt.Fill(ws)
 }
 
 // submit logs a record and applies its writes when it is durable, in the order of the log.

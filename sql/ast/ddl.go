@@ -202,7 +202,7 @@ type (
 		Pos     int
 	}
 	// Alter is ALTER kind name action; Action "rename" has NewName, "set_schema" has NewName,
-	// "owner" has NewName, "rename_column" has Column and NewName, "resume" nothing, "set_options" has
+	// "owner" has NewName, "resume" nothing, "set_options" has
 	// Options. Others carry Unsupported text.
 	//
 	// "add_foreign_key" has Constraint; "drop_constraint" and "validate_constraint" have NewName, the former also MissingOK and Cascade.

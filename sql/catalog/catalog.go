@@ -69,6 +69,8 @@ type SortColumn struct {
 type Check struct {
 	Name string
 	Expr string // SQL text
+	// NotValid: rows that were there before it may violate it.
+	NotValid bool `json:",omitempty"`
 }
 
 // Unique is a UNIQUE or PRIMARY KEY constraint.
@@ -229,6 +231,8 @@ type Relation struct {
 	// Reads says how many of the columns of a relation its query knows, where the relation has got more since: those
 	// are not in a star.
 	Reads map[ID]int `json:",omitempty"`
+	// Altered counts the changes of a table after which statements that were planned before cannot go on.
+	Altered int `json:",omitempty"`
 	// JobID is the id of the job while that is built beside the one in whose place it will be; 0: the
 	// relation's. It is not stored.
 	JobID ID `json:"-"`

@@ -160,17 +160,11 @@ func (p *parser) alter() ast.Statement {
 		p.next()
 		p.next()
 		a.Action, a.NewName = "rename", p.colID()
-	case p.isWord("rename") && !isWord(p.peek(1), "constraint"):
-		p.next()
-		p.acceptWord("column")
-		a.Action, a.Column = "rename_column", p.colID()
-		p.expectWord("to")
-		a.NewName = p.colID()
 	case p.isWords("set", "schema"):
 		p.next()
 		p.next()
 		a.Action, a.NewName = "set_schema", p.colID()
-	case p.isWords("owner", "to"):
+	case p.isWords("owner", "to") && !isSelf(p.peek(3), ","):
 		p.next()
 		p.next()
 		a.Action, a.NewName = "owner", p.name(isRole)
@@ -187,24 +181,19 @@ func (p *parser) alter() ast.Statement {
 		c := p.tableConstraint()
 		c.NotValid = p.acceptWords("not", "valid")
 		a.Action, a.Constraint = "add_foreign_key", &c
-	case kind == ast.KindTable && p.isWords("drop", "constraint"):
-		p.next()
-		p.next()
-		a.Action, a.MissingOK, a.NewName = "drop_constraint", p.ifExists(), p.colID()
-		a.Cascade = p.cascade()
-	case kind == ast.KindTable && p.isWords("validate", "constraint"):
-		p.next()
-		p.next()
-		a.Action, a.NewName = "validate_constraint", p.colID()
+	case kind == ast.KindTable, (kind == ast.KindView || kind == ast.KindMatView) && p.isOneOf("rename", "alter"):
+		return p.alterTable(a)
+	case kind == ast.KindIndex && p.isOneOf("set", "reset", "attach", "alter", "depends"):
+		if p.isWord("attach") || p.isWord("depends") || p.isWord("alter") {
+			return p.unsupportedClause(a.Pos, "ALTER INDEX "+p.actionName())
+		}
+		return p.alterTable(a)
 	default:
 		if p.tok().Kind == lex.EOF || p.isSelf(";") {
 			p.unexpected()
 			return nil
 		}
 		return p.unsupportedClause(a.Pos, "ALTER "+string(kind)+" "+p.actionName())
-	}
-	if p.isSelf(",") {
-		return p.unsupportedClause(a.Pos, "ALTER "+string(kind)+" with several actions")
 	}
 	return a
 }

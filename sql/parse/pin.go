@@ -1,11 +1,15 @@
 package parse
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/weirdb/weir/sql/parse/lex"
 )
+
+// pinned is what Pin writes.
+var pinned = regexp.MustCompile(`^'[0-9]+'::regclass`)
 
 // Pin writes an expression or query so that names of relations in strings mean what they mean now: at has the positions of
 // string literals that were read as regclass, and the oids that they mean.
@@ -17,7 +21,7 @@ func Pin(text string, at map[int]uint32) string {
 	done := 0
 	for _, t := range lex.Lex(text, nil) {
 		oid, ok := at[t.Pos]
-		if !ok || t.Kind != lex.String {
+		if !ok || t.Kind != lex.String || pinned.MatchString(text[t.Pos:]) {
 			continue
 		}
 		b.WriteString(text[done:t.Pos])
