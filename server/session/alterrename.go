@@ -315,5 +315,15 @@ func (d *definer) renameConstraint(ctx context.Context, r *catalog.Relation, x a
 	}
 	defer held.Release()
 	c.Altered++
-	return held.Define(ctx, &c)
+	return held.Define(ctx, &c, func(cat *catalog.Catalog) {
+		for _, f := range cat.Referrers(r.ID) {
+			if f.Key.Key != x.Column {
+				continue
+			}
+			child := *cat.RelationByID(f.Table.ID)
+			child.ForeignKeys = slices.Clone(child.ForeignKeys)
+			child.ForeignKeys[findForeign(&child, f.Key.Name)].Key = x.Name
+			cat.Put(&child)
+		}
+	})
 }

@@ -396,6 +396,14 @@ func (a *alteration) dropConstraint(x ast.AlterAction) error {
 		return nil
 	}
 	if i := slices.IndexFunc(a.rel.Uniques, func(u catalog.Unique) bool { return u.Name == x.Name }); i >= 0 {
+		for _, f := range a.cat.Referrers(a.old.ID) {
+			if f.Key.Key == x.Name {
+				return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop constraint %s on table %s because other objects depend on it",
+					quoteIdent(x.Name), a.displayName(a.old)).
+					WithDetail("constraint %s on table %s depends on index %s", quoteIdent(f.Key.Name), a.displayName(f.Table), quoteIdent(x.Name)).
+					WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+			}
+		}
 		a.dropUnique(i)
 		return nil
 	}

@@ -555,9 +555,7 @@ func (x *Tx) Fill(rt *flow.Runtime) (storage.Epoch, error) {
 		}
 		ws = append(ws, w)
 		tt.rows = &btree.Map[string, Row]{}
-		for j := range tt.unique {
-			tt.unique[j] = &btree.Map[string, string]{}
-		}
+		tt.renew()
 	}
 	x.bytes = 0
 	return rt.Fill(ws)

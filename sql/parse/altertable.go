@@ -105,7 +105,7 @@ func (p *parser) addConstraint(x *ast.AlterAction) {
 		}
 		p.expectWord("using", "index")
 		x.Index, x.Constraint = p.colID(), &c
-		p.constraintAttributes()
+		p.constraintAttributes(nil)
 		return
 	}
 	c := p.tableConstraint()
