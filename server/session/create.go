@@ -563,9 +563,7 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	if st.OrReplace && st.IfNotExists {
 		return "", sqlerr.New(sqlerr.SyntaxError, st.Pos, "CREATE OR REPLACE and IF NOT EXISTS exclude each other")
 	}
-	if st.WithNoData {
-		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "WITH NO DATA is not supported")
-	}
+	// WITH NO DATA is accepted: a view is never without its rows, and REFRESH, which follows it in dumps, has nothing to do.
 	if st.OrReplace {
 		schema, name, err := d.qualify(st.Name, true)
 		if err != nil {

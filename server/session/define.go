@@ -56,6 +56,9 @@ func (d *definer) alone() bool {
 		case "resume", "add_foreign_key", "drop_constraint", "validate_constraint":
 			return false
 		}
+		if st.Kind == ast.KindSchema {
+			return true
+		}
 		schema, name, err := d.qualify(st.Name, false)
 		if err != nil {
 			return true
@@ -64,7 +67,7 @@ func (d *definer) alone() bool {
 		return r == nil || d.t.inc.Apart([]*catalog.Relation{r})
 	case *ast.Drop:
 		return d.abandon(st)
-	case *ast.CreateSequence, *ast.AlterSequence, *ast.CreateSource, *ast.CreateSchema, *ast.CreateRole, *ast.AlterRole, *ast.DropRole, *ast.Grant, *ast.Comment:
+	case *ast.CreateExtension, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateSource, *ast.CreateSchema, *ast.CreateRole, *ast.AlterRole, *ast.DropRole, *ast.Grant, *ast.Comment:
 		return true
 	}
 	return false
@@ -95,6 +98,8 @@ func (d *definer) run(ctx context.Context) (string, error) {
 		return "CREATE SINK", d.createSink(ctx, st)
 	case *ast.CreateSchema:
 		return "CREATE SCHEMA", d.createSchema(st)
+	case *ast.CreateExtension:
+		return "CREATE EXTENSION", d.createExtension(st)
 	case *ast.CreateSequence:
 		return "CREATE SEQUENCE", d.createSequence(st)
 	case *ast.AlterSequence:
@@ -451,6 +456,9 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	if st.Kind == ast.KindFunction {
 		return d.alterFunction(st)
 	}
+	if st.Kind == ast.KindSchema {
+		return d.alterSchema(st)
+	}
 	if _, ok := relationKinds[st.Kind]; !ok {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "ALTER %s is not supported yet", st.Kind)
 	}
@@ -588,8 +596,13 @@ func (d *definer) comment(st *ast.Comment) error {
 	if st.Kind == ast.KindFunction {
 		return d.commentFunction(st)
 	}
-	if st.Kind == ast.KindSchema {
+	switch st.Kind {
+	case ast.KindSchema:
 		return d.commentSchema(st)
+	case ast.KindConstraint:
+		return d.commentConstraint(st)
+	case ast.KindExtension:
+		return d.commentExtension(st)
 	}
 	kind, col := st.Kind, st.Column
 	text := ""

@@ -269,6 +269,12 @@ func descriptionRows(c *content) {
 			}
 		}
 	}
+	con := c.sys.byName[[2]string{pgCatalog, "pg_constraint"}].rel.ID
+	for _, n := range c.env.objects().constraints {
+		if text := n.rel.rel.ConstraintComments[n.name]; text != "" {
+			c.add(n.oid, con, 0, text)
+		}
+	}
 	for _, f := range c.cat.SortedFunctions() {
 		if f.Comment != "" {
 			c.add(f.ID, procID, 0, f.Comment)

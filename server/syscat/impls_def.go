@@ -98,6 +98,9 @@ func (t implTable) definitions() {
 			}
 		}
 		if len(c.args) > 1 && c.text(1) != "pg_class" {
+			if n := c.objects().constraint[c.oid(0)]; n != nil && c.text(1) == "pg_constraint" {
+				return textOrNull(n.rel.rel.ConstraintComments[n.name]), nil
+			}
 			return types.Null, nil
 		}
 		if x := c.object(c.oid(0)); x != nil {

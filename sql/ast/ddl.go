@@ -313,7 +313,7 @@ type (
 		Kind   ObjectKind
 		Name   Name
 		Func   *FuncRef // of COMMENT ON FUNCTION
-		Column string
+		Column string   // of COMMENT ON COLUMN; or the constraint of the table Name
 		Text   *string
 		Pos    int
 	}
@@ -340,6 +340,9 @@ const (
 	KindDatabase ObjectKind = "DATABASE"
 	KindFunction ObjectKind = "FUNCTION"
 	KindSequence ObjectKind = "SEQUENCE"
+	// KindConstraint and KindExtension are of COMMENT.
+	KindConstraint ObjectKind = "CONSTRAINT"
+	KindExtension  ObjectKind = "EXTENSION"
 )
 
 // TxKind is the kind of a Transaction statement.

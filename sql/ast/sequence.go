@@ -33,3 +33,12 @@ type SequenceOption struct {
 
 func (*CreateSequence) stmt() {}
 func (*AlterSequence) stmt()  {}
+
+// CreateExtension is CREATE EXTENSION.
+type CreateExtension struct {
+	Name        string
+	IfNotExists bool
+	Pos         int
+}
+
+func (*CreateExtension) stmt() {}

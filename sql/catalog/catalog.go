@@ -206,8 +206,9 @@ type Relation struct {
 	// StateTables maps the name of each operator state ("fragment/operator/table") to its table id.
 	StateTables map[string]uint32 `json:",omitempty"`
 	Comment     string            `json:",omitempty"`
-	// ColumnComments by column name.
-	ColumnComments map[string]string `json:",omitempty"`
+	// ColumnComments by column name, ConstraintComments by the name of the constraint.
+	ColumnComments     map[string]string `json:",omitempty"`
+	ConstraintComments map[string]string `json:",omitempty"`
 	// Parallelism is the number of actors per fragment that the job was planned with.
 	Parallelism int `json:",omitempty"`
 	// Shares: the joins of the job read relations by key where they can, instead of keeping copies. Earlier versions did

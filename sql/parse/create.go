@@ -33,6 +33,8 @@ func (p *parser) create() ast.Statement {
 		return p.createSink(pos)
 	case p.isWord("schema"):
 		return p.createSchema(pos)
+	case p.isWord("extension"):
+		return p.createExtension(pos)
 	case p.isWord("sequence"), p.isOneOf("temp", "temporary", "unlogged") && isWord(p.peek(1), "sequence"):
 		return p.createSequence(pos)
 	case p.isWord("index"), p.isWord("unique"):
@@ -44,7 +46,7 @@ func (p *parser) create() ast.Statement {
 	t := p.tok()
 	for _, w := range [][]string{
 		{"access", "method"}, {"aggregate"}, {"cast"}, {"collation"}, {"constraint", "trigger"}, {"conversion"},
-		{"database"}, {"default", "conversion"}, {"domain"}, {"event", "trigger"}, {"extension"},
+		{"database"}, {"default", "conversion"}, {"domain"}, {"event", "trigger"},
 		{"foreign", "data", "wrapper"}, {"foreign", "table"}, {"group"}, {"language"}, {"operator"},
 		{"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"}, {"rule"},
 		{"server"}, {"statistics"}, {"subscription"}, {"tablespace"}, {"text", "search"}, {"transform"}, {"trigger"}, {"trusted", "language"},
@@ -468,4 +470,25 @@ func (p *parser) createSchema(pos int) ast.Statement {
 // isRole accepts the name of a role.
 func isRole(t *lex.Token) bool {
 	return isNonReserved(t) || isWord(t, "current_user") || isWord(t, "current_role") || isWord(t, "session_user")
+}
+
+// createExtension reads CREATE EXTENSION.
+func (p *parser) createExtension(pos int) ast.Statement {
+	p.next()
+	c := &ast.CreateExtension{Pos: pos, IfNotExists: p.ifNotExists(), Name: p.colID()}
+	p.acceptWord("with")
+	for p.err == nil {
+		switch {
+		case p.acceptWord("schema"), p.acceptWord("version"):
+			if p.tok().Kind == lex.String {
+				p.stringLit()
+			} else {
+				p.colID()
+			}
+		case p.acceptWord("cascade"):
+		default:
+			return c
+		}
+	}
+	return c
 }

@@ -266,6 +266,13 @@ func (p *parser) comment() ast.Statement {
 			c.Column = c.Name.Parts[n-1]
 			c.Name.Parts = c.Name.Parts[:n-1]
 		}
+	} else if p.isWord("constraint") && !isWord(p.peek(3), "domain") {
+		p.next()
+		c.Kind, c.Column = ast.KindConstraint, p.colID()
+		p.expectWord("on")
+		c.Name = p.relationName()
+	} else if p.acceptWord("extension") {
+		c.Kind, c.Name = ast.KindExtension, ast.Name{Parts: []string{p.colID()}, Pos: p.pos()}
 	} else if p.isOneOf("function", "routine") {
 		p.next()
 		r := p.funcRef()
