@@ -223,6 +223,7 @@ func makeSettings() map[string]*setting {
 		// What follows is accepted because clients set it; it changes nothing, because Weir has
 		// nothing that it could change.
 		{name: "lock_timeout", def: "0", check: timeout, help: "Accepted for compatibility."},
+		{name: "synchronize_seqscans", def: "on", check: boolean, help: "Accepted for compatibility."},
 		{name: "row_security", def: "on", check: boolean, help: "Accepted for compatibility."},
 		{name: "check_function_bodies", def: "on", check: boolean, help: "Accepted for compatibility."},
 		{name: "xmloption", def: "content", check: oneOf("content", "document"), help: "Accepted for compatibility."},
