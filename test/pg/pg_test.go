@@ -189,8 +189,9 @@ func (a *asker) answer(t *testing.T, d *datadriven.TestData, known func(line, go
 	return strings.Join(out, "\n") + "\n"
 }
 
-// TestFiles compares Weir with the files.
-func TestFiles(t *testing.T) {
+// startWeir starts a Weir in this process and gives its URL. It ends with the test.
+func startWeir(t *testing.T) string {
+	t.Helper()
 	srv, err := server.Open(server.Config{
 		DataDir: "/data", Listen: "127.0.0.1:0", HTTP: "off", Parallelism: 1,
 		BarrierInterval: 20 * time.Millisecond, CheckpointInterval: time.Hour, ShutdownGrace: 30 * time.Second,
@@ -211,9 +212,14 @@ func TestFiles(t *testing.T) {
 			t.Errorf("shutdown: %v", err)
 		}
 	})
+	return "postgres://weir@" + srv.Addr().String() + "/weir?sslmode=disable"
+}
+
+// TestFiles compares Weir with the files.
+func TestFiles(t *testing.T) {
 	known := differences(t)
 	used := map[string]bool{}
-	url := "postgres://weir@" + srv.Addr().String() + "/weir?sslmode=disable"
+	url := startWeir(t)
 	for _, f := range files(t) {
 		t.Run(filepath.Base(f), func(t *testing.T) {
 			a := connect(t, url)
