@@ -56,7 +56,7 @@ func (b *base) get(id TableID, tb *tableBlocks, key []byte) (v []byte, ok bool, 
 		return nil, false, err
 	}
 	if tip != nil && bytes.Compare(key, tip) <= 0 {
-		if v, ok, err := blockRow(b.snap, id, key); ok || err != nil {
+		if v, ok, err := blockRow(b.snap, id, tb, key); ok || err != nil {
 			return v, ok, err
 		}
 	}

@@ -388,7 +388,11 @@ func (s *Store) storedTables() ([]TableID, error) {
 
 // freeSpace makes range deletes reach the disk, where the engine then drops whole files.
 func (s *Store) freeSpace() {
-	if _, err := s.db.AsyncFlush(); err != nil {
+	flush := func() error {
+		_, err := s.db.AsyncFlush()
+		return err
+	}
+	if err := s.guard(flush); err != nil {
 		s.cfg.Logger.Warn("storage: flush after a drop", "error", err)
 	}
 }

@@ -14,7 +14,6 @@ type Getter struct {
 	it    *pebble.Iterator
 	there bool
 	s     storedRows
-	buf   []byte
 }
 
 // Get gives the value of key. It must not be modified and is valid until the next call of Get or Close.
@@ -54,8 +53,7 @@ func (g *Getter) seek(key []byte) (err error) {
 			return err
 		}
 	}
-	g.buf = append(appendRowsPrefix(g.buf[:0], g.l.id), key...)
-	if !g.it.SeekGE(g.buf) {
+	if !g.l.blocks.seek(g.l.base.snap, g.l.id, g.it, key) {
 		return g.it.Error()
 	}
 	if g.s, err = rowsAt(g.it); err != nil {

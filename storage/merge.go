@@ -122,7 +122,7 @@ func (m *mergeIter) addBlocks(l *layers, lo, hi []byte) (err error) {
 	if err != nil || tip == nil || lo != nil && bytes.Compare(lo, tip) > 0 {
 		return err
 	}
-	if m.rows, err = newRowsCursor(l.base.snap, l.id, lo, hi, m.reverse); err == nil {
+	if m.rows, err = newRowsCursor(l.base.snap, l.id, l.blocks, lo, hi, m.reverse); err == nil {
 		m.overs = append(m.overs, m.rows)
 	}
 	return err

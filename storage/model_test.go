@@ -122,7 +122,7 @@ func newDriver(t *testing.T, seed int64, fs vfs.FS) *driver {
 }
 
 func testConfig(fs vfs.FS) Config {
-	return Config{Dir: "db", FS: fs, CacheBytes: 1 << 20, MemTableBytes: 64 << 10, LogSegmentBytes: 2 << 10, ingestBytes: 600, manualRetain: true, blocks: blockConfig{minRows: 2, rows: 4, bytes: 60}, fold: foldConfig{
+	return Config{Dir: "db", FS: fs, CacheBytes: 1 << 20, MemTableBytes: 64 << 10, LogSegmentBytes: 2 << 10, ingestBytes: 600, manualRetain: true, blocks: blockConfig{minRows: 2, rows: 4, bytes: 60, gap: 1}, fold: foldConfig{
 		minEntries: 4, tableBytes: 300, tableGroups: 4, onceBytes: 200, softBytes: 1 << 20, hardBytes: 1 << 20,
 		batchEntries: 3, ingestBytes: 250, directBytes: 150, share: 1, manual: true,
 	}}

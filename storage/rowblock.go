@@ -31,6 +31,9 @@ const (
 	rowBlockRows  = 128
 	rowBlockBytes = 16 << 10
 
+	// Stepping over more deleted blocks than this costs more than to seek behind them.
+	rowBlockGap = 32
+
 	rowBlockHead = 5
 )
 
@@ -129,6 +132,46 @@ type tableBlocks struct {
 	// tip is the last key in a committed block, empty if there is none; nil: not looked up yet. It only
 	// grows. That of a newer base is good for older ones too: they have no more blocks.
 	tip atomic.Pointer[[]byte]
+	// gap is where a reader has last stepped over many deleted blocks, so that not each of them does; nil: nowhere.
+	gap atomic.Pointer[blockGap]
+	// steps is how many of them are many.
+	steps int
+}
+
+// blockGap says that no block in snap ends at or after from and before to, the end of the next block; a nil to is the table's end.
+type blockGap struct {
+	snap     pebble.Reader
+	from, to []byte
+}
+
+// seek moves it, which walks the blocks of a table in snap, to the first one that does not end before key, and tells whether there
+// is one. Deleted blocks stay in the way until they are compacted: a reader pays for them once for each gap, not for each key. What
+// is known of a gap grows downwards when a key before it finds nothing that ends before it.
+func (t *tableBlocks) seek(snap pebble.Reader, id TableID, it *pebble.Iterator, key []byte) bool {
+	var buf, buf2 [128]byte
+	at := append(appendRowsPrefix(buf[:0], id), key...)
+	if g := t.gap.Load(); g != nil && g.snap == snap && (g.to == nil || bytes.Compare(key, g.to) < 0) {
+		if bytes.Compare(key, g.from) < 0 {
+			switch it.SeekGEWithLimit(at, append(appendRowsPrefix(buf2[:0], id), g.from...)) {
+			case pebble.IterValid:
+				return true
+			case pebble.IterExhausted:
+				return false
+			}
+			t.gap.Store(&blockGap{snap, bytes.Clone(key), g.to})
+		}
+		return g.to != nil && it.SeekGE(append(at[:tablePrefixLen], g.to...))
+	}
+	before := it.Stats().ForwardStepCount[pebble.InternalIterCall]
+	ok := it.SeekGE(at)
+	if it.Stats().ForwardStepCount[pebble.InternalIterCall]-before > t.steps && it.Error() == nil {
+		g := &blockGap{snap: snap, from: bytes.Clone(key)}
+		if ok {
+			g.to = bytes.Clone(it.Key()[tablePrefixLen:])
+		}
+		t.gap.Store(g)
+	}
+	return ok
 }
 
 // last gives the tip, nil if there are no blocks. r is any base of the table.
@@ -162,7 +205,7 @@ func blockPrefixEnd(id TableID) []byte { return PrefixEnd(appendRowsPrefix(nil, 
 func (s *Store) blocksOf(id TableID) *tableBlocks {
 	t := s.blocks[id]
 	if t == nil {
-		t = &tableBlocks{}
+		t = &tableBlocks{steps: s.cfg.blocks.gap}
 		s.blocks[id] = t
 	}
 	return t
@@ -198,12 +241,12 @@ func rowsAt(it *pebble.Iterator) (storedRows, error) {
 }
 
 // blockRow gives a copy of the value of a key that is in a block.
-func blockRow(r pebble.Reader, id TableID, key []byte) (val []byte, ok bool, err error) {
+func blockRow(r pebble.Reader, id TableID, tb *tableBlocks, key []byte) (val []byte, ok bool, err error) {
 	it, err := rowsIter(r, id, key)
 	if err != nil {
 		return nil, false, err
 	}
-	if it.First() {
+	if tb.seek(r, id, it, key) {
 		s, err := rowsAt(it)
 		if err != nil {
 			it.Close()
@@ -221,7 +264,9 @@ func blockRow(r pebble.Reader, id TableID, key []byte) (val []byte, ok bool, err
 // rowsCursor walks the rows in the committed blocks of a table between lo (inclusive) and hi (exclusive).
 type rowsCursor struct {
 	it      *pebble.Iterator
+	r       pebble.Reader
 	id      TableID
+	tb      *tableBlocks
 	lo, hi  []byte
 	reverse bool
 	started bool
@@ -231,12 +276,12 @@ type rowsCursor struct {
 	err     error
 }
 
-func newRowsCursor(r pebble.Reader, id TableID, lo, hi []byte, reverse bool) (*rowsCursor, error) {
+func newRowsCursor(r pebble.Reader, id TableID, tb *tableBlocks, lo, hi []byte, reverse bool) (*rowsCursor, error) {
 	it, err := rowsIter(r, id, lo)
 	if err != nil {
 		return nil, err
 	}
-	return &rowsCursor{it: it, id: id, lo: lo, hi: hi, reverse: reverse}, nil
+	return &rowsCursor{it: it, r: r, id: id, tb: tb, lo: lo, hi: hi, reverse: reverse}, nil
 }
 
 func (c *rowsCursor) next() bool {
@@ -281,7 +326,7 @@ func (c *rowsCursor) seek(key []byte) bool {
 	}
 	if !c.started || bytes.Compare(c.s.key(c.s.n-1), key) < 0 {
 		c.started = true
-		if !c.load(c.it.SeekGE(append(appendRowsPrefix(nil, c.id), key...))) {
+		if !c.load(c.tb.seek(c.r, c.id, c.it, key)) {
 			return false
 		}
 	}
@@ -303,7 +348,7 @@ func (c *rowsCursor) load(valid bool) bool {
 // start moves to the first row in the direction of the cursor; i may be one off the block's rows.
 func (c *rowsCursor) start() bool {
 	if !c.reverse {
-		if !c.load(c.it.First()) {
+		if !c.load(c.tb.seek(c.r, c.id, c.it, c.lo)) {
 			return false
 		}
 		if c.i = 0; c.lo != nil {
@@ -312,8 +357,10 @@ func (c *rowsCursor) start() bool {
 		return true
 	}
 	if c.hi != nil {
-		key := append(appendRowsPrefix(nil, c.id), c.hi...)
-		if c.it.SeekGE(key) {
+		if c.lo != nil && bytes.Compare(c.hi, c.lo) <= 0 {
+			return false // the iterator does not see what is before lo
+		}
+		if c.tb.seek(c.r, c.id, c.it, c.hi) {
 			if !c.load(true) {
 				return false
 			}

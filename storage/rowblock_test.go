@@ -2,8 +2,13 @@ package storage
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"math/rand"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // TestRowBlockWidths: small blocks and those of more than 64 KiB give their rows back.
@@ -64,4 +69,90 @@ func FuzzDecodeRows(f *testing.F) {
 		}
 		s.search([]byte("b"))
 	})
+}
+
+// TestDeletedBlocks: readers step over deleted blocks once and not for each key, in whatever order the keys come, and find what is
+// stored beside them.
+func TestDeletedBlocks(t *testing.T) {
+	const n, live = 100_000, 70_000 // the first ones go, and the last; those between stay
+	s := testStore(t, vfs.NewMem())
+	defer mustClose(t, s)
+	a := s.Arrangement(1)
+	commit := func(epoch Epoch, cs []Change) {
+		t.Helper()
+		a.Apply(cs)
+		a.Seal(epoch, true)
+		s.SetCompleted(epoch)
+		if err := s.Commit(context.Background(), Commit{Epoch: epoch}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := func(i int) bool { return i >= live && i < live+1000 }
+	var all, gone []Change
+	for i := range n {
+		k := intKey(nil, i)
+		all = append(all, Change{Key: k, Value: []byte("v")})
+		if !there(i) {
+			gone = append(gone, Change{Key: k, Delete: true})
+		}
+	}
+	commit(1, all)
+	commit(2, gone)
+	sn, err := s.Latest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Release()
+	v := sn.Table(1)
+	defer v.Release()
+	rng := rand.New(rand.NewSource(1))
+	g := v.Getter()
+	defer g.Close()
+	check := func(i int) {
+		t.Helper()
+		k := intKey(nil, i)
+		_, one, err := v.Get(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, next, err := g.Get(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := v.Iterator(k, intKey(nil, i+1), rng.Intn(2) == 0)
+		found := it.Next()
+		if err := it.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if want := there(i); one != want || next != want || found != want {
+			t.Fatalf("row %d: %t, %t and %t instead of %t", i, one, next, found, want)
+		}
+	}
+	orders := []func(i int) int{
+		func(i int) int { return i },
+		func(i int) int { return n - 1 - i },
+		func(int) int { return rng.Intn(n) },
+	}
+	for _, order := range orders {
+		a.blocks.gap.Store(nil)
+		for i := 0; i < n; i += 97 {
+			check(order(i))
+		}
+		if a.blocks.gap.Load() == nil {
+			t.Fatal("nothing is known of the deleted blocks")
+		}
+	}
+	// Whoever is in the gap goes to its end at once.
+	check(live / 2)
+	it, err := rowsIter(v.l.base.snap, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	if !a.blocks.seek(v.l.base.snap, 1, it, intKey(nil, live/2+1)) {
+		t.Fatal("no block is behind the gap")
+	}
+	if n := it.Stats().ForwardStepCount[pebble.InternalIterCall]; n > rowBlockGap {
+		t.Fatalf("%d steps to the end of a gap that is known", n)
+	}
 }

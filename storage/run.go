@@ -30,6 +30,8 @@ const (
 type blockConfig struct {
 	minRows     int // in memory
 	rows, bytes int // where a stored block ends
+	// gap is how many deleted blocks beside each other make a gap worth knowing.
+	gap int
 }
 
 // rowBlock is rows in key order, each with a key of its own. It never changes.

@@ -103,7 +103,7 @@ func (c *Config) validate() error {
 		c.fold.bound(c.TailBytes)
 	}
 	if c.blocks == (blockConfig{}) {
-		c.blocks = blockConfig{minRows: blockMinRows, rows: rowBlockRows, bytes: rowBlockBytes}
+		c.blocks = blockConfig{minRows: blockMinRows, rows: rowBlockRows, bytes: rowBlockBytes, gap: rowBlockGap}
 	}
 	if c.CacheBytes < 0 || c.MemTableBytes < 0 || c.LogSegmentBytes < 0 {
 		return errors.New("storage: negative size in configuration")
