@@ -136,17 +136,13 @@ func Keys(n logical.Node) []logical.ColSet {
 				add(k)
 			}
 		}
+		ln, rn := NotNull(n.L), NotNull(n.R)
 		for _, a := range lk {
 			for _, b := range rk {
 				s := copySet(a)
 				s.AddSet(b)
-				if n.Kind != logical.Inner && len(s) == 0 {
-					// Two unmatched rows of a FULL JOIN of single rows.
-					if n.Kind == logical.Full {
-						continue
-					}
-				}
-				if n.Kind == logical.Full && (len(a) == 0 || len(b) == 0) {
+				// Of a FULL JOIN a row of the left side that is unmatched and one of the right side look alike if both keys may be NULL.
+				if n.Kind == logical.Full && len(a.And(ln)) == 0 && len(b.And(rn)) == 0 {
 					continue
 				}
 				add(s)

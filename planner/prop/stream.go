@@ -113,10 +113,18 @@ func (k keyer) keyed(n logical.Node, prefer logical.ColSet) (logical.Node, []log
 		if n.Kind == logical.Semi || n.Kind == logical.Anti {
 			return n.WithInputs([]logical.Node{l, n.R}), lk
 		}
-		r, _ := k.keyed(n.R, prefer)
+		r, rk := k.keyed(n.R, prefer)
 		j := n.WithInputs([]logical.Node{l, r})
 		if keys := Keys(j); len(keys) > 0 {
 			return j, best(keys, prefer)
+		}
+		if n.Kind == logical.Full {
+			// A column that is NULL in the unmatched rows of the right side only tells these from those of the left side.
+			there := k.m.New("_left", types.T(types.Bool))
+			c := &scalar.Const{Node: scalar.Node{T: types.T(types.Bool), Pos: -1}, Val: types.DBool(true)}
+			l = &logical.Project{In: l, Exprs: append(k.pass(l.Cols()), logical.ProjCol{ID: there, Expr: c})}
+			key := logical.SetOf(append(append(slices.Clone(lk), there), rk...)...)
+			return n.WithInputs([]logical.Node{l, r}), key.Sorted()
 		}
 		return j, j.Cols()
 	case *logical.Lookup:
