@@ -58,6 +58,13 @@ func (i *Incarnation) linkAll() {
 	i.unlinked = nil
 }
 
+// forgetLinks leaves the foreign keys out of force that openTable has made since linkAll.
+func (i *Incarnation) forgetLinks() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.unlinked = nil
+}
+
 // uniqueIndex makes what the table of a unique index enforces it with.
 func (i *Incarnation) uniqueIndex(cat *catalog.Catalog, rel, ix *catalog.Relation) (table.UniqueIndex, error) {
 	def := ix.Index

@@ -168,6 +168,7 @@ func (w *replacing) build(ctx context.Context, in map[catalog.ID]bool, prog *pro
 	for k, r := range w.jobs {
 		if r.fill != nil {
 			t, err := i.openTable(r.cat, r.New)
+			i.forgetLinks() // it is opened again when it takes its place
 			if err != nil {
 				return nil, nil, err
 			}
@@ -404,8 +405,11 @@ func (w *replacing) withdraw() error {
 	}
 	ids := func(of func(*stateIDs) map[string]uint32) (all []storage.TableID) {
 		for k, r := range w.jobs[:len(w.states)] {
-			if r.New.RowsID != 0 {
-				all = append(all, storage.TableID(r.New.RowsID))
+			had := table.Tables(r.Old)
+			for _, id := range table.Tables(r.New) {
+				if !slices.Contains(had, id) {
+					all = append(all, id)
+				}
 			}
 			for _, id := range of(w.states[k]) {
 				all = append(all, storage.TableID(id))

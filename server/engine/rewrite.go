@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/server/table"
@@ -101,13 +102,39 @@ func (a *Altering) replaced(rel *catalog.Relation) error {
 	i.tables[rel.ID] = t
 	i.mu.Unlock()
 	a.t.Replace()
+	return i.explain(a.relink(t))
+}
+
+// relink puts the foreign keys of the table, and those that reference it, into force between the new table and the others, which the caller
+// has alone too.
+func (a *Altering) relink(t *table.Table) error {
+	i := a.i
+	cat := i.Catalog()
+	for _, f := range slices.Clone(a.t.ForeignKeys()) {
+		f.Unlink()
+	}
+	i.linkAll()
+	for _, f := range slices.Clone(a.t.Referrers()) {
+		child := cat.RelationByID(f.Child.Rel.ID)
+		if child == nil {
+			continue
+		}
+		again, err := i.foreignKey(cat, f.Child, child, f.Def)
+		if err != nil {
+			return err
+		}
+		f.Unlink()
+		f.Retarget(again)
+		f.Link(t)
+	}
 	return nil
 }
 
 // Rewrite gives the table another definition and other rows: convert makes the new row of each old one, in a chunk of its own. What
 // reads the table is replaced together with it, or is dropped if it is among gone, which nothing else depends on.
 //
-// cat is the catalog as it will be. The table has no foreign keys, and none reference it.
+// cat is the catalog as it will be. Foreign keys of the table have new indexes in it, and theirs and the columns that are referenced are the same
+// columns of the new table.
 func (a *Altering) Rewrite(ctx context.Context, cat *catalog.Catalog, rel *catalog.Relation, convert func(*vec.Chunk) (*vec.Chunk, error), readers []Replacement,
 	gone []*catalog.Relation, watch func(Fill), also ...func(*catalog.Catalog)) error {
 	fill := func(ctx context.Context, t *table.Table) (storage.Epoch, error) {

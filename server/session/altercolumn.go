@@ -109,6 +109,23 @@ func (a *alteration) cut(i int) {
 			}
 		}
 	}
+	shift := func(cols []int) []int {
+		cols = slices.Clone(cols)
+		for k, c := range cols {
+			if c > i {
+				cols[k]--
+			}
+		}
+		return cols
+	}
+	rel.ForeignKeys = slices.Clone(rel.ForeignKeys)
+	for k := range rel.ForeignKeys {
+		f := &rel.ForeignKeys[k]
+		f.Columns, f.SetColumns = shift(f.Columns), shift(f.SetColumns)
+		if f.Ref == a.old.ID {
+			f.RefColumns = shift(f.RefColumns)
+		}
+	}
 	a.rewrite = true
 }
 
@@ -168,6 +185,7 @@ func (a *alteration) dropColumn(i int, x ast.AlterAction) error {
 			a.dropUnique(k)
 		}
 	}
+	a.rel.ForeignKeys = slices.DeleteFunc(slices.Clone(a.rel.ForeignKeys), func(f catalog.ForeignKey) bool { return slices.Contains(f.Columns, i) })
 	delete(a.rel.ColumnComments, c.Name)
 	delete(a.notNull, c.Name)
 	if ord >= 0 {

@@ -208,7 +208,7 @@ func (a *alteration) plansChange() bool {
 
 // readers plans what reads the table again.
 func (a *alteration) readers(all map[catalog.ID]*catalog.Relation) (*catalog.Catalog, []engine.Replacement, error) {
-	if len(a.old.ForeignKeys) > 0 || len(a.cat.Referrers(a.old.ID)) > 0 {
+	if !a.keepForeignKeys() {
 		return nil, nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "this change of table \"%s\", which has foreign keys or is referenced by them, is not supported yet", a.old.Name).
 			WithHint("Drop the foreign keys, and add them again afterwards.")
 	}
@@ -244,6 +244,39 @@ func (a *alteration) readers(all map[catalog.ID]*catalog.Relation) (*catalog.Cat
 		reps = append(reps, rep)
 	}
 	return cat, reps, nil
+}
+
+// keepForeignKeys gives the foreign keys of the new table indexes of their own. False if the columns of one of them, or of one that references
+// the table, become others or stand elsewhere.
+func (a *alteration) keepForeignKeys() bool {
+	kept := func(c int) bool {
+		if c >= len(a.from) {
+			return false
+		}
+		src := a.from[c]
+		return src.old >= 0 && !src.auto && src.seq == nil && src.expr == nil && a.fresh[a.rel.Columns[c].Name] == nil &&
+			a.old.Columns[src.old].Type == a.rel.Columns[c].Type
+	}
+	for _, f := range a.rel.ForeignKeys {
+		for k, c := range f.Columns {
+			if !kept(c) || f.Ref == a.old.ID && !kept(f.RefColumns[k]) {
+				return false
+			}
+		}
+	}
+	for _, f := range a.cat.Referrers(a.old.ID) {
+		for _, c := range f.Key.RefColumns {
+			// The definition of the other table is not changed.
+			if f.Table.ID != a.old.ID && (!kept(c) || a.from[c].old != c) {
+				return false
+			}
+		}
+	}
+	a.rel.ForeignKeys = slices.Clone(a.rel.ForeignKeys)
+	for i := range a.rel.ForeignKeys {
+		a.rel.ForeignKeys[i].Table = uint32(a.t.inc.AllocID())
+	}
+	return true
 }
 
 // seeing is r with what it knows of the columns of the table: not those that are new.

@@ -83,6 +83,11 @@ func (f *ForeignKey) Link(parent *Table) {
 	parent.referrers = inOrder(parent.referrers, f)
 }
 
+// Retarget lets a foreign key that is not in force find its referenced rows where another one does.
+func (f *ForeignKey) Retarget(as *ForeignKey) {
+	f.target, f.convert, f.back = as.target, as.convert, as.back
+}
+
 // Unlink takes a foreign key out of force, but for its index. The caller has both tables alone.
 func (f *ForeignKey) Unlink() {
 	f.Child.foreign = slices.DeleteFunc(slices.Clone(f.Child.foreign), func(g *ForeignKey) bool { return g == f })
