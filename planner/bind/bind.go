@@ -108,6 +108,8 @@ type OutCol struct {
 type Query struct {
 	Node logical.Node
 	Cols []OutCol
+	// fields are the columns of the fields of those of Cols that are rows, by their number.
+	fields map[int][]OutCol
 	// Order is the order of the rows if it was asked for; Node does not sort unless it cuts.
 	Order []logical.Order
 }

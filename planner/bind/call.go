@@ -31,7 +31,7 @@ type aggCall struct {
 
 // srfCall is a set-returning function in a select list.
 type srfCall struct {
-	id   logical.ColID
+	ids  []logical.ColID
 	fn   *fn.Func
 	args []scalar.Expr
 }
@@ -168,20 +168,32 @@ func (b *Binder) selectSRF(s *scope, c *scalar.Call, name string) scalar.Expr {
 		}
 		fail(sqlerr.FeatureNotSupported, c.Pos, "set-returning functions are not allowed in %s", where)
 	}
-	if len(c.Fn.Outs) > 1 || c.Fn.Ret.Kind == types.Record && len(c.Fn.Outs) == 0 {
-		unsupported(c.Pos, "a set-returning function with several columns in a select list")
+	if c.Fn.Ret.Kind == types.Record && len(c.Fn.Outs) == 0 {
+		raise(sqlerr.New(sqlerr.FeatureNotSupported, sqlerr.NoPos, "could not determine row type for result of %s", name).
+			WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list."))
 	}
 	for _, a := range c.Args {
 		cols := logical.ColsOf(a)
 		for _, o := range s.q.srfs {
-			if cols.Has(o.id) {
+			if slices.ContainsFunc(o.ids, cols.Has) {
 				unsupported(c.Pos, "a set-returning function inside another one")
 			}
 		}
 	}
-	f := &srfCall{id: b.Meta.New(name, c.T), fn: c.Fn, args: c.Args}
+	f := &srfCall{fn: c.Fn, args: c.Args}
+	if len(c.Fn.Outs) > 1 {
+		if o := sameSRF(s.q.srfs, f); o != nil {
+			return b.rowOfOuts(o, c.Pos)
+		}
+		for _, o := range c.Fn.Outs {
+			f.ids = append(f.ids, b.Meta.New(o.Name, o.Type))
+		}
+		s.q.srfs = append(s.q.srfs, f)
+		return b.rowOfOuts(f, c.Pos)
+	}
+	f.ids = []logical.ColID{b.Meta.New(name, c.T)}
 	s.q.srfs = append(s.q.srfs, f)
-	return b.Meta.RefAt(f.id, c.Pos)
+	return b.Meta.RefAt(f.ids[0], c.Pos)
 }
 
 // applySRFs adds the set-returning functions of the select list.
@@ -191,7 +203,11 @@ func (b *Binder) applySRFs(s *scope, n logical.Node) logical.Node {
 	}
 	ps := &logical.ProjectSet{In: n}
 	for _, f := range s.q.srfs {
-		ps.Funcs = append(ps.Funcs, logical.SetFunc{Fn: f.fn, Args: f.args, Out: []logical.ColID{f.id}})
+		if len(f.ids) > 1 && len(s.q.srfs) > 1 {
+			// Where the others have more rows, its row would be NULL, which one of NULLs is not.
+			unsupported(sqlerr.NoPos, "a set-returning function with several columns beside another one in a select list")
+		}
+		ps.Funcs = append(ps.Funcs, logical.SetFunc{Fn: f.fn, Args: f.args, Out: f.ids})
 	}
 	return ps
 }
@@ -298,7 +314,7 @@ func (b *Binder) aggregate(s *scope, f *ast.Func, name string, res fn.Resolution
 		}
 	}
 	for _, w := range q.srfs {
-		if cols.Has(w.id) {
+		if slices.ContainsFunc(w.ids, cols.Has) {
 			raise(sqlerr.New(sqlerr.FeatureNotSupported, f.Pos, "aggregate function calls cannot contain set-returning function calls").
 				WithHint("You might be able to move the set-returning function into a LATERAL FROM item."))
 		}

@@ -586,19 +586,6 @@ func (b *Binder) subscript(s *scope, e *ast.Subscript) scalar.Expr {
 	return b.call("array_subscript", []scalar.Expr{x, index(e.Lo)}, e.Pos)
 }
 
-func (b *Binder) field(s *scope, e *ast.Field) scalar.Expr {
-	if c, ok := e.X.(*ast.ColumnRef); ok {
-		return b.column(s, &ast.ColumnRef{P: e.P, Parts: append(append([]string(nil), c.Parts...), e.Name)})
-	}
-	if f, ok := e.X.(*ast.Func); ok {
-		if x := b.outputField(f, e.Name, e.Pos); x != nil {
-			return b.expr(s, x)
-		}
-	}
-	unsupported(e.Pos, "selection of a field of a composite value")
-	return nil
-}
-
 // rowCompare compares two row expressions.
 func (b *Binder) rowCompare(s *scope, op string, l, r *ast.Row, pos int) scalar.Expr {
 	return b.rowOp(op, b.exprs(s, l.Elems), b.exprs(s, r.Elems), pos)

@@ -331,8 +331,8 @@ func (b *Binder) derived(q, left *scope, t *ast.DerivedTable) *fromItem {
 	sub := b.query(lateralScope(q, left, t.Lateral), t.Query)
 	b.resolveUnknown(sub)
 	r := &relItem{name: t.Alias.Name}
-	for _, c := range sub.Cols {
-		r.cols = append(r.cols, scopeCol{name: c.Name, id: c.ID})
+	for i, c := range sub.Cols {
+		r.cols = append(r.cols, scopeCol{name: c.Name, id: c.ID, fields: sub.fields[i]})
 	}
 	return b.single(q, sub.Node, r, t.Alias, "table")
 }

@@ -15,6 +15,8 @@ type scopeCol struct {
 	id   logical.ColID
 	// hidden columns can be named but are not in a star.
 	hidden bool
+	// fields are the columns of the fields, of a row whose fields have names; nil: none, or not known.
+	fields []OutCol
 	// rel is the item that it belongs to.
 	rel *relItem
 }

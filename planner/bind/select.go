@@ -82,6 +82,10 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 	}
 	b.lockRows(s, c, q, from)
 	grouped := len(c.GroupBy) > 0 || len(s.q.aggs) > 0 || having != nil || len(s.q.groupings) > 0
+	var fields map[int][]int
+	if !grouped && (!c.Distinct || c.DistinctOn != nil) {
+		targets, fields = b.spread(s, targets, visible)
+	}
 	if grouped {
 		node = b.group(s, node, sets, groupExprs, targets, &having)
 		if having != nil {
@@ -95,6 +99,14 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 	out := &Query{Node: node}
 	for _, t := range targets[:visible] {
 		out.Cols = append(out.Cols, OutCol{t.name, t.id})
+	}
+	for i, at := range fields {
+		if out.fields == nil {
+			out.fields = map[int][]OutCol{}
+		}
+		for _, k := range at {
+			out.fields[i] = append(out.fields[i], OutCol{targets[k].name, targets[k].id})
+		}
 	}
 	var ord []logical.Order
 	for _, o := range order {
@@ -176,14 +188,9 @@ func (b *Binder) targets(s *scope, ts []ast.Target) []target {
 			out = append(out, b.star(s, e)...)
 			continue
 		case *ast.Field:
-			if f, ok := e.X.(*ast.Func); ok && e.Name == "*" {
-				if fields := b.outputFields(f, e.Pos); fields != nil {
-					out = append(out, b.targets(s, fields)...)
-					continue
-				}
-			}
 			if e.Name == "*" {
-				unsupported(e.Pos, "row expansion via \"*\"")
+				out = append(out, b.fields(s, e)...)
+				continue
 			}
 		}
 		x := b.expr(s, t.Expr)

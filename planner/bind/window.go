@@ -72,11 +72,11 @@ func (b *Binder) window(s *scope, f *ast.Func, name string, res fn.Resolution, a
 		}
 	}
 	for _, o := range s.q.srfs {
-		if cols.Has(o.id) {
+		if slices.ContainsFunc(o.ids, cols.Has) {
 			pos := f.Pos
 			for _, a := range args {
 				logical.WalkExpr(a, func(x scalar.Expr) bool {
-					if c, ok := x.(*scalar.Column); ok && c.Index == o.id {
+					if c, ok := x.(*scalar.Column); ok && slices.Contains(o.ids, c.Index) {
 						pos = c.Pos
 					}
 					return true

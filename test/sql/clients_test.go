@@ -203,7 +203,7 @@ func TestManyConnections(t *testing.T) {
 // be taken.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
-	w := start(t, setup{parallelism: 1})
+	w := start(t, setup{parallelism: 1, connections: 100})
 	var open []*pgx.Conn
 	defer func() {
 		for _, c := range open {

@@ -32,6 +32,8 @@ type setup struct {
 	loopMemory int
 	// memory is the server's memory limit; 0: none.
 	memory int64
+	// connections is how many sessions there may be at once; 0: as usual.
+	connections int
 	// portion is how many rows are read at a time to fill a view; 0: as usual.
 	portion int
 	// at is called before an operator gets something, with its name.
@@ -74,7 +76,7 @@ func (w *weir) open() {
 	w.t.Helper()
 	srv, err := server.Open(server.Config{
 		DataDir: w.dir, Listen: "127.0.0.1:0", HTTP: "off", Parallelism: max(1, w.setup.parallelism),
-		MaxRecursion: w.setup.recursion, BarrierInterval: 20 * time.Millisecond, CheckpointInterval: w.setup.checkpoint, ShutdownGrace: 30 * time.Second,
+		MaxConnections: w.setup.connections, MaxRecursion: w.setup.recursion, BarrierInterval: 20 * time.Millisecond, CheckpointInterval: w.setup.checkpoint, ShutdownGrace: 30 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tune: func(c *engine.Config) {
 			c.MemoryLimit = w.setup.memory
