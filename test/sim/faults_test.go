@@ -59,6 +59,10 @@ var definitions = []definition{
 	{name: "drop referenced", sql: "DROP TABLE d CASCADE", before: []string{
 		"CREATE TABLE d (id int8 PRIMARY KEY)", "INSERT INTO d VALUES (1)", "CREATE TABLE child (id int8 REFERENCES d)", "INSERT INTO child VALUES (1)",
 	}, undo: []string{"DROP TABLE child"}},
+	{name: "alter rows", sql: "ALTER TABLE d ADD COLUMN z int8 DEFAULT 3, ALTER COLUMN v TYPE text", before: []string{
+		"CREATE TABLE d (id int8 PRIMARY KEY, u int8 UNIQUE, v int8, up int8 REFERENCES d)", "INSERT INTO d VALUES (1, 1, 1, 1), (2, 2, 2, 1)",
+		"CREATE TABLE child (id int8 REFERENCES d (u))", "INSERT INTO child VALUES (1)", "CREATE MATERIALIZED VIEW dm AS SELECT count(*) AS n, sum(u) AS s FROM d",
+	}, undo: []string{"DROP TABLE child", "DROP TABLE d CASCADE"}},
 	{name: "drop unique index", sql: "DROP INDEX d", before: []string{"CREATE UNIQUE INDEX d ON t (v)"}},
 	{name: "function", sql: "CREATE FUNCTION n(a int8) RETURNS int8 LANGUAGE sql AS 'SELECT a + 1'", undo: []string{"DROP FUNCTION n"}},
 	{name: "schema", sql: "CREATE SCHEMA n", undo: []string{"DROP SCHEMA n"}},
@@ -302,7 +306,7 @@ func (x *trial) describe(n *node) string {
 	}
 	for _, r := range cat.Sorted() {
 		d := described{Relation: *r}
-		d.ID, d.RowsID, d.JobID, d.StateTables, d.DependsOn, d.Into, d.Parent, d.Stale = 0, 0, 0, nil, nil, 0, 0, ""
+		d.ID, d.RowsID, d.JobID, d.StateTables, d.DependsOn, d.Into, d.Parent, d.Stale, d.Altered = 0, 0, 0, nil, nil, 0, 0, "", 0
 		for _, id := range r.DependsOn {
 			if up := cat.RelationByID(id); up != nil {
 				d.Reads = append(d.Reads, up.Name)
