@@ -250,7 +250,7 @@ func (i *Incarnation) dropEnforced(c *catalog.Catalog, rels []*catalog.Relation)
 			}
 		}
 		for _, f := range of.Referrers() {
-			if gone[f.Child.Rel.ID] || r.Kind == catalog.Index && f.Def.Key != r.Name {
+			if gone[f.Child.Rel.ID] || r.Kind == catalog.Index && f.Target() != storage.TableID(r.Index.Table) {
 				continue
 			}
 			id := storage.TableID(f.Def.Table)

@@ -72,16 +72,32 @@ func (a *Altering) Scan(ctx context.Context, f func(*vec.Chunk) error) error {
 // Define gives the table another definition, with the same rows; also changes the catalog together with it.
 func (a *Altering) Define(ctx context.Context, rel *catalog.Relation, also ...func(*catalog.Catalog)) error {
 	i := a.i
-	err := i.Change(ctx, func(c *catalog.Catalog) {
+	change := func(c *catalog.Catalog) {
 		c.Put(rel)
 		for _, change := range also {
 			change(c)
 		}
-	})
-	if err != nil {
+	}
+	cat := i.Catalog().Clone()
+	change(cat)
+	to := table.Renewal{Rel: rel}
+	for _, ix := range cat.Indexes(rel.ID) {
+		if ix.Index.Table == 0 {
+			continue
+		}
+		u, err := i.uniqueIndex(cat, rel, ix)
+		if err != nil {
+			return i.explain(err)
+		}
+		to.Unique = append(to.Unique, u)
+	}
+	for _, f := range cat.Referrers(rel.ID) {
+		to.Referrers = append(to.Referrers, *f.Key)
+	}
+	if err := i.Change(ctx, change); err != nil {
 		return err
 	}
-	t := a.t.Renew(rel)
+	t := a.t.Renew(to)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.tables[rel.ID] = t

@@ -26,7 +26,8 @@ type rowCheck struct {
 func (a *alteration) rowChecks() ([]rowCheck, error) {
 	var out []rowCheck
 	for _, k := range a.rel.Checks {
-		if !a.newChecks[k.Name] {
+		look, ok := a.newChecks[k.Name]
+		if !ok {
 			continue
 		}
 		x, err := a.s.parseExpr(k.Expr)
@@ -37,7 +38,9 @@ func (a *alteration) rowChecks() ([]rowCheck, error) {
 		if err != nil {
 			return nil, noPosition(err)
 		}
-		out = append(out, rowCheck{k.Name, e})
+		if look {
+			out = append(out, rowCheck{k.Name, e})
+		}
 	}
 	return out, nil
 }

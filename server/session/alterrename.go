@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -278,52 +277,6 @@ func (d *definer) renameRelation(ctx context.Context, r, c *catalog.Relation) er
 			y := *q
 			y.Schema = c.Schema
 			cat.Put(&y)
-		}
-	})
-}
-
-func (d *definer) renameConstraint(ctx context.Context, r *catalog.Relation, x ast.AlterAction) error {
-	c := *r
-	c.Checks, c.Uniques, c.StateTables = slices.Clone(r.Checks), slices.Clone(r.Uniques), maps.Clone(r.StateTables)
-	taken := slices.ContainsFunc(r.Checks, func(k catalog.Check) bool { return k.Name == x.Name })
-	if i := slices.IndexFunc(r.Checks, func(k catalog.Check) bool { return k.Name == x.Column }); i >= 0 {
-		if taken || slices.ContainsFunc(r.Uniques, func(u catalog.Unique) bool { return u.Name == x.Name }) {
-			return sqlerr.Newf(sqlerr.DuplicateObject, "constraint \"%s\" for relation \"%s\" already exists", x.Name, r.Name)
-		}
-		c.Checks[i].Name = x.Name
-	} else if i := slices.IndexFunc(r.Uniques, func(u catalog.Unique) bool { return u.Name == x.Column }); i >= 0 {
-		if d.indexNamed(r.Schema, x.Name) {
-			return sqlerr.Newf(sqlerr.DuplicateTable, "relation \"%s\" already exists", x.Name)
-		}
-		c.Uniques[i].Name = x.Name
-		if id, ok := c.StateTables[uniqueState(x.Column)]; ok {
-			delete(c.StateTables, uniqueState(x.Column))
-			c.StateTables[uniqueState(x.Name)] = id
-		}
-		if c.PrimaryKey == x.Column {
-			c.PrimaryKey = x.Name
-		}
-	} else {
-		return sqlerr.Newf(sqlerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", x.Column, r.Name)
-	}
-	if d.t.inc.Table(r.ID) == nil {
-		return sqlerr.New(sqlerr.FeatureNotSupported, x.Pos, "%s", fmt.Sprintf("RENAME CONSTRAINT of %s %q is not supported yet", kindWord(r.Kind), r.Name))
-	}
-	held, err := d.t.inc.Alter(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer held.Release()
-	c.Altered++
-	return held.Define(ctx, &c, func(cat *catalog.Catalog) {
-		for _, f := range cat.Referrers(r.ID) {
-			if f.Key.Key != x.Column {
-				continue
-			}
-			child := *cat.RelationByID(f.Table.ID)
-			child.ForeignKeys = slices.Clone(child.ForeignKeys)
-			child.ForeignKeys[findForeign(&child, f.Key.Name)].Key = x.Name
-			cat.Put(&child)
 		}
 	})
 }

@@ -24,7 +24,8 @@ type alteration struct {
 	from []columnSource
 	// rewrite: the rows become others, or are kept under another key.
 	rewrite bool
-	// notNull are the columns, by name, and newChecks the constraints, that the rows must be looked at for.
+	// notNull are the columns, by name, and newChecks the constraints, that the rows must be looked at for; constraints with false
+	// only have to have a meaning still.
 	notNull   map[string]bool
 	newChecks map[string]bool
 	// fresh are the columns whose generation expression is new.
@@ -296,7 +297,7 @@ func (d *definer) indexNamed(schema, name string) bool {
 		return true
 	}
 	for _, r := range d.cat.Relations {
-		if r.Schema == schema && slices.ContainsFunc(r.Uniques, func(u catalog.Unique) bool { return u.Name == name }) {
+		if r.Schema == schema && hasUnique(r, name) {
 			return true
 		}
 	}
@@ -331,7 +332,7 @@ func (a *alteration) addNewConstraint(x ast.AlterAction) error {
 		}
 		return nil
 	case ast.ConPrimaryKey, ast.ConUnique:
-		if c.Name != "" && a.indexNamed(a.rel.Schema, c.Name) {
+		if c.Name != "" && a.keyTaken(c.Name) {
 			return sqlerr.Newf(sqlerr.DuplicateTable, "relation \"%s\" already exists", c.Name)
 		}
 		wasKey := a.rel.PrimaryKey
@@ -362,18 +363,21 @@ func noPosition(err error) error {
 }
 
 // columnsIn lists the columns that an expression over the table names.
-func (a *alteration) columnsIn(text string) []string {
+func (a *alteration) columnsIn(text string) []string { return a.columnsOf(a.rel, text) }
+
+// columnsOf is columnsIn for one of the two definitions of the table.
+func (a *alteration) columnsOf(rel *catalog.Relation, text string) []string {
 	x, err := a.s.parseExpr(text)
 	if err != nil {
 		return nil
 	}
-	uses, err := a.pl.FieldsIn(x, a.rel, "check constraints")
+	uses, err := a.pl.FieldsIn(x, rel, "check constraints")
 	if err != nil {
 		return nil
 	}
 	var names []string
 	for _, u := range uses {
-		if n := a.rel.Columns[u.Ord].Name; !slices.Contains(names, n) {
+		if n := rel.Columns[u.Ord].Name; !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}

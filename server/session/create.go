@@ -273,7 +273,7 @@ func (td *tableDef) addConstraint(c ast.TableConstraint) error {
 			return sqlerr.New(sqlerr.InvalidTableDefinition, c.Pos, "multiple primary keys for table %q are not allowed", rel.Name)
 		}
 		if u.Name == "" {
-			u.Name = td.constraintName(rel.Name + "_pkey")
+			u.Name = td.keyName(rel.Name + "_pkey")
 		}
 		rel.PrimaryKey = u.Name
 		rel.Key = nil
@@ -282,12 +282,10 @@ func (td *tableDef) addConstraint(c ast.TableConstraint) error {
 			rel.Key = append(rel.Key, catalog.SortColumn{Col: i})
 		}
 	} else if u.Name == "" {
-		u.Name = td.constraintName(rel.Name + "_" + strings.Join(c.Columns, "_") + "_key")
+		u.Name = td.keyName(rel.Name + "_" + strings.Join(c.Columns, "_") + "_key")
 	}
-	for _, o := range rel.Uniques {
-		if o.Name == u.Name {
-			return sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists", u.Name)
-		}
+	if c.Name != "" && td.keyTaken(c.Name) {
+		return sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists", u.Name)
 	}
 	rel.Uniques = append(rel.Uniques, u)
 	if !u.Primary {
@@ -302,6 +300,36 @@ func (td *tableDef) addConstraint(c ast.TableConstraint) error {
 // constraintName makes a name that the table does not have yet.
 func (td *tableDef) constraintName(base string) string {
 	return freeConstraint(td.rel, base)
+}
+
+// keyName makes a name for a unique constraint, which its index has too: no relation of the schema has it.
+func (td *tableDef) keyName(base string) string {
+	name := base
+	for n := 1; hasConstraint(td.rel, name) || td.keyTaken(name); n++ {
+		name = fmt.Sprintf("%s%d", base, n)
+	}
+	return name
+}
+
+// keyTaken tells whether a unique constraint cannot have a name, since a relation or the index of a constraint has it. The
+// table itself counts as it will be.
+func (td *tableDef) keyTaken(name string) bool {
+	if td.cat.Relation(td.rel.Schema, name) != nil {
+		return true
+	}
+	for _, r := range td.cat.Relations {
+		if r.ID == td.rel.ID {
+			r = td.rel
+		}
+		if r.Schema == td.rel.Schema && hasUnique(r, name) {
+			return true
+		}
+	}
+	return hasUnique(td.rel, name)
+}
+
+func hasUnique(r *catalog.Relation, name string) bool {
+	return slices.ContainsFunc(r.Uniques, func(u catalog.Unique) bool { return u.Name == name })
 }
 
 // checkExpressions binds defaults, generated columns and checks, so that errors show now.

@@ -149,7 +149,7 @@ func (d *definer) target(n ast.Name, ifNotExists bool) (schema, name string, exi
 	if err := d.mayCreate(schema); err != nil {
 		return "", "", false, err
 	}
-	if d.cat.Relation(schema, name) == nil {
+	if !d.indexNamed(schema, name) {
 		if d.cat.PendingRelation(schema, name) == nil {
 			return schema, name, false, nil
 		}
@@ -169,7 +169,7 @@ func (d *definer) qualify(n ast.Name, create bool) (schema, name string, err err
 	case 1:
 		name = n.Parts[0]
 		for _, sc := range d.s.vars.searchPath(d.s.user()) {
-			if d.cat.HasSchema(sc) && (create || d.cat.Relation(sc, name) != nil) {
+			if d.cat.HasSchema(sc) && (create || d.indexNamed(sc, name)) {
 				return sc, name, nil
 			}
 		}
@@ -389,7 +389,14 @@ func (d *definer) find(kind ast.ObjectKind, n ast.Name, ifExists bool) (*catalog
 		if len(n.Parts) > 1 && !d.cat.HasSchema(schema) {
 			return nil, sqlerr.Newf(sqlerr.InvalidSchemaName, "schema %q does not exist", schema)
 		}
-		return nil, sqlerr.Newf(sqlerr.UndefinedTable, "%s %q does not exist", what, strings.Join(n.Parts, "."))
+		code := sqlerr.UndefinedTable
+		if want == catalog.Index {
+			if err := d.constraintsIndex(n); err != nil {
+				return nil, err
+			}
+			code = sqlerr.UndefinedObject
+		}
+		return nil, sqlerr.Newf(code, "%s %q does not exist", what, strings.Join(n.Parts, "."))
 	}
 	if r.Kind != want {
 		return nil, wrongKind(r, want)
@@ -462,6 +469,18 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	if _, ok := relationKinds[st.Kind]; !ok {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "ALTER %s is not supported yet", st.Kind)
 	}
+	if st.Action == "rename" && st.Kind == ast.KindIndex {
+		r, name, err := d.keyNamed(st.Name)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			if err := d.owner(kindWord(catalog.Index), name, r.Owner); err != nil {
+				return err
+			}
+			return d.renameConstraint(ctx, r, ast.AlterAction{Pos: st.Pos, Column: name, Name: st.NewName})
+		}
+	}
 	r, err := d.findNamed(st.Name, st.IfExists)
 	if err != nil || r == nil {
 		return err
@@ -482,6 +501,9 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 			return sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists", st.NewName)
 		}
 		c.Name = st.NewName
+		if r.Kind == catalog.Index && r.Index.Table != 0 {
+			return d.renameIndex(ctx, r, &c)
+		}
 		return d.renameRelation(ctx, r, &c)
 	case "set_schema":
 		if !d.cat.HasSchema(st.NewName) {

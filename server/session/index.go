@@ -35,7 +35,7 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	name := st.Name
 	if name == "" {
 		name = d.freeName(parent.Schema, parent.Name, strings.Join(append(names, st.Include...), "_"), "idx")
-	} else if d.cat.Relation(parent.Schema, name) != nil {
+	} else if d.indexNamed(parent.Schema, name) {
 		if st.IfNotExists {
 			d.s.notice(sqlerr.DuplicateTable, fmt.Sprintf("relation %q already exists, skipping", name))
 			return nil

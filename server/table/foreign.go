@@ -94,6 +94,18 @@ func (f *ForeignKey) Unlink() {
 	f.Parent.referrers = slices.DeleteFunc(slices.Clone(f.Parent.referrers), func(g *ForeignKey) bool { return g == f })
 }
 
+// redefine takes the definition of a foreign key from a list: its names may be others.
+func (f *ForeignKey) redefine(defs []catalog.ForeignKey) {
+	for _, def := range defs {
+		if def.ID == f.Def.ID {
+			f.Def = def
+		}
+	}
+}
+
+// Target is the arrangement of the unique index that is referenced, 0 for the key of the table.
+func (f *ForeignKey) Target() storage.TableID { return f.target }
+
 // ForeignKeys lists the foreign keys of a table, and Referrers those that reference it. The caller has a lock, or the lock
 // for definitions.
 func (t *Table) ForeignKeys() []*ForeignKey { return t.foreign }

@@ -262,9 +262,18 @@ func (t *Table) NotUnique(clash *Conflict, c *vec.Chunk, i int) error {
 	return t.couldNot(clash.Constraint, names, vals)
 }
 
+// Renewal is a definition for Renew.
+type Renewal struct {
+	Rel *catalog.Relation
+	// Unique are the unique indexes of CREATE UNIQUE INDEX, and Referrers the foreign keys that reference the table.
+	Unique    []UniqueIndex
+	Referrers []catalog.ForeignKey
+}
+
 // Renew gives a Table in the place of t with another definition and the same rows and indexes. The caller has the table alone,
 // and all that reference it or that it references.
-func (t *Table) Renew(rel *catalog.Relation) *Table {
+func (t *Table) Renew(to Renewal) *Table {
+	rel := to.Rel
 	n := &Table{
 		Rel: rel, Arr: t.Arr, types: t.types, key: t.key, keyCols: t.keyCols, indexes: slices.Clone(t.indexes), changes: t.changes,
 		foreign: t.foreign, referrers: t.referrers, locks: t.locks, keys: map[string]*lock{}, mark: t.mark, sequences: t.sequences,
@@ -281,11 +290,22 @@ func (t *Table) Renew(rel *catalog.Relation) *Table {
 			}
 		}
 	}
+	for _, u := range to.Unique {
+		for k, x := range n.indexes {
+			if x.arr.ID() == u.Arr.ID() {
+				y := *x
+				y.name, y.names = u.Name, u.Names
+				n.indexes[k] = &y
+			}
+		}
+	}
 	for _, f := range n.foreign {
 		f.Child = n
+		f.redefine(rel.ForeignKeys)
 	}
 	for _, f := range n.referrers {
 		f.Parent = n
+		f.redefine(to.Referrers)
 	}
 	t.replaced.Store(true)
 	return n
