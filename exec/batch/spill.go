@@ -28,6 +28,9 @@ type Spill struct {
 	Keys [][]int
 	// New makes another instance of the operator.
 	New func() (exec.Operator, error)
+	// Instead, for a Drainer, makes two operators, one behind the other, that together give what it gives, in temporary files of their own:
+	// what it has and the rest of its input go there, and nothing is divided. nil: there are none.
+	Instead func() (first, second exec.Operator, err error)
 }
 
 // Drainer is an operator that can give up its input.
@@ -51,9 +54,9 @@ type divided struct {
 	out *output
 	mem *exec.Account // what is kept here
 
-	// op is the present instance and held the memory of it.
-	op   exec.Operator
-	held *exec.Memory
+	// op is the present instance and held the memory of it. second, if not nil, is an operator behind it.
+	op, second exec.Operator
+	held       *exec.Memory
 
 	buf   []*vec.Chunk
 	bytes int64
@@ -101,6 +104,9 @@ func runDivided(ctx *exec.Context, n *Node, out *output) error {
 
 func (d *divided) close() {
 	d.closeOp()
+	if d.second != nil {
+		d.second.Close()
+	}
 	if d.parts != nil {
 		// What is left of it goes with the next start.
 		_ = d.parts.spool.Close()
@@ -146,8 +152,11 @@ func (d *divided) drained(op Drainer) error {
 		if err := d.op.Chunk(0, c); err != nil {
 			return err
 		}
-		if !d.over() {
+		if !d.over() || d.op != exec.Operator(d.n.Op) {
 			return nil
+		}
+		if d.n.Spill.Instead != nil {
+			return d.instead(op)
 		}
 		if d.parts == nil {
 			d.parts = d.start(0)
@@ -166,6 +175,35 @@ func (d *divided) drained(op Drainer) error {
 	d.closeOp()
 	return nil
 }
+
+// instead gives what an operator has to those that take its place.
+func (d *divided) instead(op Drainer) error {
+	old := d.op
+	defer old.Close()
+	d.op = nil
+	first, second, err := d.n.Spill.Instead()
+	if err != nil {
+		return err
+	}
+	own := *d.ctx
+	own.Memory = exec.NewMemory(exec.MemoryConfig{Limit: math.MaxInt64, Strict: true, Parent: d.ctx.Memory})
+	if err := second.Open(&own, d.out); err != nil {
+		return err
+	}
+	d.second = second
+	if err := d.open(first, behind{second}); err != nil {
+		return err
+	}
+	_, err = op.Drain(func(c *vec.Chunk) error { return first.Chunk(0, c) })
+	return err
+}
+
+// behind is the output of an operator that goes into another one.
+type behind struct{ op exec.Operator }
+
+func (b behind) Chunk(c *vec.Chunk) error         { return b.op.Chunk(0, c) }
+func (b behind) Watermark(w exec.Watermark) error { return b.op.Watermark(0, w) }
+func (b behind) Barrier(r exec.Barrier) error     { return b.op.Barrier(r) }
 
 // buffered keeps an input, and feeds the operator with it if it is small.
 func (d *divided) buffered(input int) error {

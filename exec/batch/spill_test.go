@@ -140,6 +140,8 @@ type spillCase struct {
 	// itself: the operator needs no driver.
 	itself bool
 	make   func() (exec.Operator, error)
+	// instead: see Spill.
+	instead func() (exec.Operator, exec.Operator, error)
 }
 
 func randomSpillCase(t *testing.T, r *rand.Rand) spillCase {
@@ -195,6 +197,22 @@ func randomSpillCase(t *testing.T, r *rand.Rand) spillCase {
 			cfg.Offset = r.Int63n(2)
 		}
 		c.name = fmt.Sprintf("top %d of %v", cfg.Limit, keys)
+		if r.Intn(3) == 0 {
+			// Without groups, in the order of all columns.
+			cfg = op.TopNConfig{
+				In: spillTypes, OrderBy: []vec.SortKey{{Col: 1}, {Col: 0}, {Col: 2}, {Col: 3}}, Limit: int64(r.Intn(2000) - 1), Offset: int64(r.Intn(500)),
+				AppendOnlyIn: r.Intn(2) == 0,
+			}
+			c.name = fmt.Sprintf("first %d after %d", cfg.Limit, cfg.Offset)
+			c.instead = func() (exec.Operator, exec.Operator, error) {
+				s, err := op.NewSort(op.SortConfig{In: spillTypes, OrderBy: cfg.OrderBy})
+				if err != nil {
+					return nil, nil, err
+				}
+				l, err := op.NewLimit(op.LimitConfig{In: spillTypes, Limit: cfg.Limit, Offset: cfg.Offset})
+				return s, l, err
+			}
+		}
 		c.make = func() (exec.Operator, error) { return op.NewTopN(cfg) }
 	case 4:
 		cfg := op.WindowConfig{In: spillTypes, PartitionBy: keys, OrderBy: []vec.SortKey{{Col: 1}}}
@@ -217,7 +235,7 @@ func (c spillCase) run(ctx *exec.Context, inputs [][]*vec.Chunk) ([]string, erro
 	}
 	n := &Node{Op: o, BuildLast: c.inputs == 2}
 	if !c.itself {
-		n.Spill = &Spill{Keys: c.keys, New: c.make}
+		n.Spill = &Spill{Keys: c.keys, New: c.make, Instead: c.instead}
 	}
 	for k := range c.inputs {
 		n.In = append(n.In, leafOf(inputs[k]))
@@ -276,7 +294,7 @@ func TestSpillsGiveTheSame(t *testing.T) {
 			spilled[kind] = true
 		}
 	}
-	if len(spilled) != 5 {
+	if len(spilled) != 6 {
 		t.Errorf("only %v used files", spilled)
 	}
 }

@@ -162,6 +162,9 @@ func (b *batchBuilder) spill(n plan.Node, o exec.Operator) *batch.Spill {
 	case *plan.Window:
 		keys = [][]int{n.PartitionBy}
 	}
+	if t, ok := n.(*plan.TopN); ok && len(t.GroupBy) == 0 && !t.RankOutput && !t.WithTies {
+		return &batch.Spill{Instead: func() (exec.Operator, exec.Operator, error) { return sortedTop(t, b.env) }}
+	}
 	if len(keys) == 0 || len(keys[0]) == 0 {
 		return nil
 	}
@@ -170,6 +173,28 @@ func (b *batchBuilder) spill(n plan.Node, o exec.Operator) *batch.Spill {
 		s.In = append(s.In, in.Properties().Types())
 	}
 	return s
+}
+
+// sortedTop is a top-n without groups for more rows than there is memory for: all are sorted, and the first ones taken.
+func sortedTop(n *plan.TopN, env *exec.Env) (exec.Operator, exec.Operator, error) {
+	in := n.In.Properties().Types()
+	limit, offset, err := limits(n.Limit, n.Offset, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The order is that of the top-n: ties are broken by the other columns.
+	order := sortKeys(n.OrderBy)
+	for c := range in {
+		if !slices.ContainsFunc(order, func(k op.SortKey) bool { return k.Col == c }) && (n.RowKey == nil || slices.Contains(n.RowKey, c)) {
+			order = append(order, op.SortKey{Col: c})
+		}
+	}
+	s, err := op.NewSort(op.SortConfig{In: in, OrderBy: order})
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := op.NewLimit(op.LimitConfig{In: in, Limit: limit, Offset: offset})
+	return s, l, err
 }
 
 func (b *batchBuilder) recursive(n *plan.Recursive) (*batch.Node, error) {
