@@ -234,6 +234,7 @@ func Open(cfg Config) (*Server, error) {
 		Backend: &session.Backend{
 			Engine: s.engine, Logger: cfg.Logger, Registry: syscat.Registry(), RecoveryGrace: cfg.RecoveryGrace,
 			Interrupt: func(pid int32, err *sqlerr.Error) bool { return s.wire.Interrupt(pid, err) },
+			Fact:      s.fact(encryption != nil),
 		},
 		Auth: auth, TLS: encryption, Logger: cfg.Logger, MaxConnections: cfg.MaxConnections,
 	})
@@ -242,6 +243,33 @@ func Open(cfg Config) (*Server, error) {
 	}
 	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
 	return s, nil
+}
+
+// fact gives the settings that say how the server runs.
+func (s *Server) fact(encrypted bool) func(setting string) (string, bool) {
+	return func(setting string) (string, bool) {
+		host, port, err := net.SplitHostPort(s.ln.Addr().String())
+		if err != nil { // not a TCP address
+			return "", false
+		}
+		switch setting {
+		case "max_connections":
+			return strconv.Itoa(s.cfg.MaxConnections), true
+		case "port":
+			return port, true
+		case "listen_addresses":
+			if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+				host = "*"
+			}
+			return host, true
+		case "ssl":
+			if encrypted {
+				return "on", true
+			}
+			return "off", true
+		}
+		return "", false
+	}
 }
 
 // local tells whether only this machine reaches the address for clients.

@@ -83,6 +83,7 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 		}
 		args = append(args, b.expr(s, a))
 	}
+	f, args = withoutVoid(f, args)
 	for _, o := range f.WithinGroup {
 		args = append(args, b.expr(s, o.Expr))
 	}
@@ -154,6 +155,26 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 		return b.selectSRF(s, call, name)
 	}
 	return call
+}
+
+// withoutVoid takes out parameters of type void: drivers send one for the result where they call a function as a procedure.
+func withoutVoid(f *ast.Func, args []scalar.Expr) (*ast.Func, []scalar.Expr) {
+	void := func(a scalar.Expr) bool {
+		p, ok := a.(*scalar.Param)
+		return ok && p.T.Kind == types.Void
+	}
+	if !slices.ContainsFunc(args, void) || slices.ContainsFunc(f.ArgNames, func(n string) bool { return n != "" }) {
+		return f, args
+	}
+	g := *f
+	g.Args, g.ArgNames = nil, nil
+	var kept []scalar.Expr
+	for i, a := range args {
+		if !void(a) {
+			g.Args, kept = append(g.Args, f.Args[i]), append(kept, a)
+		}
+	}
+	return &g, kept
 }
 
 // selectSRF is a set-returning function in a select list.

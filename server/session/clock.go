@@ -22,6 +22,9 @@ const (
 func (s *session) setting(name string) string {
 	key := strings.ToLower(name)
 	if key != clockSetting {
+		if d := settings[key]; d != nil && d.fixed {
+			return s.b.defaultOf(d)
+		}
 		return s.vars.get(key)
 	}
 	t, ok := s.b.Engine.Clock()
@@ -29,6 +32,16 @@ func (s *session) setting(name string) string {
 		return systemClock
 	}
 	return s.timeText(t)
+}
+
+// defaultOf is the value that a setting has if nobody sets it.
+func (b *Backend) defaultOf(d *setting) string {
+	if d.fixed && b.Fact != nil {
+		if v, ok := b.Fact(d.name); ok {
+			return v
+		}
+	}
+	return d.def
 }
 
 func (s *session) timeText(t int64) string { return string(types.AppendTimestamptz(nil, t, s.zone())) }

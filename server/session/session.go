@@ -40,6 +40,9 @@ type Backend struct {
 	// ends. Nil: nothing is interrupted.
 	Interrupt     func(pid int32, err *sqlerr.Error) bool
 	RecoveryGrace time.Duration
+	// Fact gives the values of those settings that say how the server runs (max_connections, port, ssl, listen_addresses);
+	// nil: they are as usual.
+	Fact func(setting string) (string, bool)
 
 	logins logins
 	hub    hub
@@ -441,13 +444,13 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 	cat := t.inc.Catalog()
 	path := slices.DeleteFunc(s.vars.searchPath(s.user()), func(n string) bool { return !syscat.WithSystem(cat).HasSchema(n) })
 	return &syscat.Env{
-		Catalog: cat, User: s.user(), Database: Database, SearchPath: path, PID: s.pid,
+		Catalog: cat, User: s.user(), Database: Database, SearchPath: path, PID: s.pid, Now: t.start,
 		Settings: s.setting,
 		AllSettings: func() []syscat.Setting {
 			var out []syscat.Setting
 			for _, key := range slices.Sorted(maps.Keys(settings)) {
 				d := settings[key]
-				out = append(out, syscat.Setting{Name: d.name, Value: s.setting(key), Default: d.def, Help: d.help, Fixed: d.fixed})
+				out = append(out, syscat.Setting{Name: d.name, Value: s.setting(key), Default: s.b.defaultOf(d), Help: d.help, Fixed: d.fixed})
 			}
 			return out
 		},

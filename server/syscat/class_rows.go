@@ -2,6 +2,7 @@ package syscat
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,8 +223,12 @@ func constraintRows(c *content) {
 		if n.kind == 'c' {
 			bin = n.expr
 		}
-		key := any(n.cols)
-		if n.cols == nil {
+		cols := n.cols
+		if n.kind == 'c' {
+			cols = columnsIn(n.rel, n.expr)
+		}
+		key := any(cols)
+		if cols == nil {
 			key = nil
 		}
 		c.add(n.oid, n.name, c.env.schemaID(n.rel.schema), n.kind, false, false, !n.notValid, n.rel.oid, n.index, 0,
@@ -352,6 +357,49 @@ func dependRows(c *content) {
 				c.add(con, n.oid, 0, classID, n.ref.oid, k, 'n')
 			}
 			c.add(con, n.oid, 0, classID, n.index, 0, 'n')
+		}
+	}
+}
+
+// columnsIn gives the numbers of the columns of x that an expression over it has, in the order in which they come.
+func columnsIn(x *object, text string) []int {
+	e, err := parse.ParseExpr(text)
+	if err != nil {
+		return nil
+	}
+	var nums []int
+	walkColumns(reflect.ValueOf(e), func(c *ast.ColumnRef) {
+		name := c.Parts[len(c.Parts)-1]
+		for _, a := range x.cols {
+			if a.Name == name && !slices.Contains(nums, a.num) {
+				nums = append(nums, a.num)
+			}
+		}
+	})
+	return nums
+}
+
+// walkColumns calls f for the column references of a tree, in the order of the fields of its nodes.
+func walkColumns(v reflect.Value, f func(*ast.ColumnRef)) {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return
+		}
+		if c, ok := v.Interface().(*ast.ColumnRef); ok {
+			f(c)
+			return
+		}
+		walkColumns(v.Elem(), f)
+	case reflect.Slice:
+		for i := range v.Len() {
+			walkColumns(v.Index(i), f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				walkColumns(v.Field(i), f)
+			}
 		}
 	}
 }

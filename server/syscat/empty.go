@@ -83,8 +83,6 @@ pg_catalog pg_stats_ext view schemaname name, tablename name, statistics_scheman
 pg_catalog pg_stats_ext_exprs view schemaname name, tablename name, statistics_schemaname name, statistics_name name, statistics_owner name, expr text, inherited bool, null_frac float4, avg_width int4, n_distinct float4, most_common_vals text, most_common_freqs float4[], histogram_bounds text, correlation float4, most_common_elems text, most_common_elem_freqs float4[], elem_count_histogram float4[]
 pg_catalog pg_subscription 6100 oid oid!, subdbid oid!, subskiplsn text!, subname name!, subowner oid!, subenabled bool!, subbinary bool!, substream bool!, subtwophasestate char!, subdisableonerr bool!, subconninfo text!, subslotname name, subsynccommit text!, subpublications text[]!
 pg_catalog pg_subscription_rel 6102 srsubid oid!, srrelid oid!, srsubstate char!, srsublsn text
-pg_catalog pg_timezone_abbrevs view abbrev text, utc_offset interval, is_dst bool
-pg_catalog pg_timezone_names view name text, abbrev text, utc_offset interval, is_dst bool
 pg_catalog pg_transform 3576 oid oid!, trftype oid!, trflang oid!, trffromsql regproc!, trftosql regproc!
 pg_catalog pg_trigger 2620 oid oid!, tgrelid oid!, tgparentid oid!, tgname name!, tgfoid oid!, tgtype int2!, tgenabled char!, tgisinternal bool!, tgconstrrelid oid!, tgconstrindid oid!, tgconstraint oid!, tgdeferrable bool!, tginitdeferred bool!, tgnargs int2!, tgattr int2vector!, tgargs bytea!, tgqual pg_node_tree, tgoldtable name, tgnewtable name
 pg_catalog pg_ts_config 3602 oid oid!, cfgname name!, cfgnamespace oid!, cfgowner oid!, cfgparser oid!

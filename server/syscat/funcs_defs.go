@@ -148,6 +148,8 @@ pg_get_keywords() (word text, catcode char, barelabel bool, catdesc text, barede
 pg_available_extensions() (name name, default_version text, comment text) stable
 pg_listening_channels() text stable
 pg_show_all_settings() (name text, setting text) stable
+pg_timezone_names() (name text, abbrev text, utc_offset interval, is_dst bool) stable
+pg_timezone_abbrevs() (abbrev text, utc_offset interval, is_dst bool) stable
 _pg_expandarray(int2[]) (x int2, n int4)
 aclexplode(aclitem[]) (grantor oid, grantee oid, privilege_type text, is_grantable bool) stable
 `

@@ -20,6 +20,8 @@ var tableImpls = sync.OnceValue(func() map[string]tableImpl {
 		"aclexplode(aclitem[])":            aclExplode,
 		"pg_options_to_table(text[])":      optionsToTable,
 		"pg_get_keywords()":                keywordTable,
+		"pg_timezone_names()":              zoneNameTable,
+		"pg_timezone_abbrevs()":            zoneAbbrevTable,
 		"_pg_expandarray(int2[])":          expandArray,
 		"pg_listening_channels()": func(c *call) ([][]types.Datum, error) {
 			if c.ListeningChannels == nil {

@@ -44,6 +44,8 @@ type Env struct {
 	// PID is the session's number, TxID the transaction's, 0 if it has none.
 	PID  int32
 	TxID int64
+	// Now is when the transaction began.
+	Now time.Time
 	// Started is when the server was; the zero time is not known.
 	Started time.Time
 	// Size gives the bytes that a relation takes and Tuples its number of rows as far as known, else -1;

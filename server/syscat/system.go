@@ -61,7 +61,7 @@ func makeSystem() *system {
 	s := &system{byName: map[[2]string]*relation{}, byID: map[catalog.ID]*relation{}}
 	for _, group := range [][]relation{
 		classRelations(), typeRelations(), databaseRelations(), viewRelations(), infoRelations(), foreignRelations(),
-		weirRelations(), outsideRelations(), sessionRelations(), emptyRelations(), errorRelations(),
+		weirRelations(), outsideRelations(), sessionRelations(), emptyRelations(), errorRelations(), zoneRelations(),
 	} {
 		for i := range group {
 			s.add(&group[i])
