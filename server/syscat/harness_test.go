@@ -43,7 +43,7 @@ func (c *client) env() *syscat.Env {
 		{Name: "work_mem", Value: "4MB", Default: "4MB", Help: "Sets a limit."},
 	}
 	return &syscat.Env{
-		Now: time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC),
+		Now:     time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC),
 		Catalog: c.cat, User: c.user, Database: "weir", SearchPath: c.path, PID: 7, TxID: 42,
 		AllSettings: func() []syscat.Setting { return settings },
 		Settings: func(name string) string {
