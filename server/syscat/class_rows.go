@@ -368,37 +368,40 @@ func columnsIn(x *object, text string) []int {
 		return nil
 	}
 	var nums []int
-	walkColumns(reflect.ValueOf(e), func(c *ast.ColumnRef) {
+	walkNodes(reflect.ValueOf(e), func(n any) bool {
+		c, ok := n.(*ast.ColumnRef)
+		if !ok {
+			return true
+		}
 		name := c.Parts[len(c.Parts)-1]
 		for _, a := range x.cols {
 			if a.Name == name && !slices.Contains(nums, a.num) {
 				nums = append(nums, a.num)
 			}
 		}
+		return true
 	})
 	return nums
 }
 
-// walkColumns calls f for the column references of a tree, in the order of the fields of its nodes.
-func walkColumns(v reflect.Value, f func(*ast.ColumnRef)) {
+// walkNodes calls f for the nodes of a tree that are pointers, in the order of the fields of what they are in; if it says false, not for
+// what is in that one.
+func walkNodes(v reflect.Value, f func(node any) bool) {
 	switch v.Kind() {
-	case reflect.Interface, reflect.Pointer:
-		if v.IsNil() {
-			return
+	case reflect.Interface:
+		walkNodes(v.Elem(), f)
+	case reflect.Pointer:
+		if !v.IsNil() && f(v.Interface()) {
+			walkNodes(v.Elem(), f)
 		}
-		if c, ok := v.Interface().(*ast.ColumnRef); ok {
-			f(c)
-			return
-		}
-		walkColumns(v.Elem(), f)
 	case reflect.Slice:
 		for i := range v.Len() {
-			walkColumns(v.Index(i), f)
+			walkNodes(v.Index(i), f)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				walkColumns(v.Field(i), f)
+				walkNodes(v.Field(i), f)
 			}
 		}
 	}

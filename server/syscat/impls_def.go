@@ -1,10 +1,15 @@
 package syscat
 
 import (
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/fn"
+	"github.com/weirdb/weir/sql/parse"
 	"github.com/weirdb/weir/sql/sqlerr"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -178,7 +183,47 @@ func (e *Env) viewDefinition(r *catalog.Relation) string {
 	if q == "" {
 		return ""
 	}
-	return " " + q + ";"
+	return " " + e.withSchemas(q, r.Meant()) + ";"
+}
+
+// withSchemas writes the schemas of those relations of a query that the search path does not find: what dumps the definitions of views
+// has an empty one. meant has the relations that the query reads.
+func (e *Env) withSchemas(query string, meant []catalog.ID) string {
+	q, err := parse.ParseQuery(query)
+	if err != nil {
+		return query
+	}
+	with, at := map[string]bool{}, map[int]string{}
+	walkNodes(reflect.ValueOf(q), func(n any) bool {
+		if c, ok := n.(*ast.With); ok {
+			for _, item := range c.CTEs {
+				with[item.Name] = true
+			}
+		}
+		return true
+	})
+	walkNodes(reflect.ValueOf(q), func(n any) bool {
+		t, ok := n.(*ast.TableRef)
+		if !ok || len(t.Name.Parts) != 1 || with[t.Name.Parts[0]] {
+			return true
+		}
+		for _, id := range meant {
+			if x := e.object(id); x != nil && x.name == t.Name.Parts[0] {
+				if full := e.qualified(x); full != quoteIdent(x.name) {
+					at[t.Name.Pos] = strings.TrimSuffix(full, quoteIdent(x.name))
+				}
+				break
+			}
+		}
+		return true
+	})
+	var b strings.Builder
+	done := 0
+	for _, pos := range slices.Sorted(maps.Keys(at)) {
+		b.WriteString(query[done:pos] + at[pos])
+		done = pos
+	}
+	return b.String() + query[done:]
 }
 
 // indexDefinition is the statement that would make an index, or the text of its column col if that is not
