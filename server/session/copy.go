@@ -261,7 +261,7 @@ func (s *session) copyFrom(ctx context.Context, t *tx, e *execution, st *ast.Cop
 		return pgwire.Result{}, err
 	}
 	rel := target.Target
-	tab, err := writableTable(t, rel)
+	tab, err := writableTable(ctx, t, rel)
 	if err != nil {
 		return pgwire.Result{}, err
 	}

@@ -437,7 +437,7 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 		if err := s.authorize(t.inc.Catalog())(r, catalog.Truncate, ""); err != nil {
 			return pgwire.Result{}, err
 		}
-		tab, err := writableTable(t, r)
+		tab, err := writableTable(ctx, t, r)
 		if err != nil {
 			return pgwire.Result{}, err
 		}

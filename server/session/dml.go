@@ -38,7 +38,7 @@ func (s *session) dml(ctx context.Context, t *tx, e *execution) (pgwire.Result, 
 		return pgwire.Result{}, err
 	}
 	w := &write{s: s, t: t, d: d, env: s.execEnv(t)}
-	if w.tab, err = writableTable(t, d.Target); err != nil {
+	if w.tab, err = writableTable(ctx, t, d.Target); err != nil {
 		return pgwire.Result{}, err
 	}
 	if t.writes.Empty() {
@@ -90,7 +90,7 @@ func bindDML(d *plan.DML, params []types.Datum) (*plan.DML, error) {
 }
 
 // writableTable finds the storage side of the target of a write.
-func writableTable(t *tx, rel *catalog.Relation) (*table.Table, error) {
+func writableTable(ctx context.Context, t *tx, rel *catalog.Relation) (*table.Table, error) {
 	if rel.HasConnector() {
 		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot write to table %q, which a connector fills", rel.Name)
 	}
@@ -98,7 +98,14 @@ func writableTable(t *tx, rel *catalog.Relation) (*table.Table, error) {
 	if tab == nil {
 		return nil, sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", rel.Name)
 	}
-	return tab, tab.Outdated(rel)
+	err := tab.Outdated(rel)
+	if err != nil {
+		// Somebody alters it. Planned again before that is done, the statement would be where it is now.
+		if wait := t.writes.Await(ctx, tab); wait != nil {
+			return nil, wait
+		}
+	}
+	return tab, err
 }
 
 // collect runs the statement's query and gives its rows, cut to the columns lo to hi-1 of each.

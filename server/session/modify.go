@@ -68,7 +68,7 @@ func (s *session) modify(ctx context.Context, t *tx, with []plan.Modifying, quer
 		}
 		w := &write{s: s, t: t, d: m.DML, env: s.execEnv(t)}
 		var err error
-		if w.tab, err = writableTable(t, m.Target); err != nil {
+		if w.tab, err = writableTable(ctx, t, m.Target); err != nil {
 			return err
 		}
 		if _, err := w.run(ctx); err != nil {
@@ -108,7 +108,7 @@ func (s *session) runRead(with []plan.Modifying, q *plan.Batch) error {
 func (s *session) lockTargets(ctx context.Context, t *tx, all []*plan.DML) error {
 	var tabs []*table.Table
 	for _, d := range all {
-		tab, err := writableTable(t, d.Target)
+		tab, err := writableTable(ctx, t, d.Target)
 		if err != nil {
 			return err
 		}

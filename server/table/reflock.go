@@ -19,7 +19,8 @@ func (x *Tx) lockReference(ctx context.Context, f *ForeignKey, key []byte, exclu
 		}
 		tt.allReferences = shared
 	}
-	if t.dropped.Load() {
+	if t.dropped.Load() || t.replaced.Load() {
+		x.leave(tt)
 		return t.gone()
 	}
 	if len(tt.references) >= manyKeys && t.locks.try(x, &t.referenced, true) {

@@ -94,6 +94,11 @@ func (x *Tx) Jobs() []flow.JobID {
 
 func (x *Tx) table(t *Table) *txTable {
 	tt := x.tables[uint32(t.Rel.ID)]
+	if tt != nil && tt.t != t && tt.idle() {
+		// Another has taken the place of that one, with locks of its own.
+		x.order = slices.DeleteFunc(x.order, func(o *txTable) bool { return o == tt })
+		tt = nil
+	}
 	if tt == nil {
 		tt = &txTable{t: t, keys: map[string]bool{}, rows: &btree.Map[string, Row]{}}
 		tt.renew()
@@ -101,6 +106,11 @@ func (x *Tx) table(t *Table) *txTable {
 		x.order = append(x.order, tt)
 	}
 	return tt
+}
+
+// idle tells whether the transaction has no lock of the table: then it has changed nothing in it.
+func (tt *txTable) idle() bool {
+	return !tt.shared && !tt.exclusive && len(tt.keys) == 0 && tt.allReferences == unlocked && !tt.changed()
 }
 
 // renew makes the maps of the indexes.
@@ -128,12 +138,27 @@ func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
 	}
 	tt.shared, tt.exclusive = !exclusive, exclusive
 	if t.dropped.Load() || t.replaced.Load() {
+		x.leave(tt)
 		return t.gone()
 	}
 	if tt.changes != t.changes {
 		tt.renew()
 	}
 	return nil
+}
+
+// Await waits until nobody has the table alone, as who alters it has. The error is that of Lock.
+func (x *Tx) Await(ctx context.Context, t *Table) error {
+	tt := x.table(t)
+	if tt.shared || tt.exclusive {
+		return nil
+	}
+	err := x.Lock(ctx, t, false)
+	if err == nil {
+		t.locks.release(x, &t.lock)
+		tt.shared, tt.exclusive = false, false
+	}
+	return err
 }
 
 // TryLock is Lock that does not wait: it tells whether the transaction has the lock now.
@@ -147,10 +172,25 @@ func (x *Tx) TryLock(t *Table, exclusive bool) (bool, error) {
 		return false, nil
 	}
 	tt.shared, tt.exclusive = !exclusive, exclusive
-	if t.dropped.Load() {
+	if t.dropped.Load() || t.replaced.Load() {
+		x.leave(tt)
 		return false, t.gone()
 	}
+	if tt.changes != t.changes {
+		tt.renew()
+	}
 	return true, nil
+}
+
+// leave gives the locks of a table back that is gone. The transaction has changed nothing in it: with a change it would have had
+// the lock, and nobody could have dropped or replaced the table.
+func (x *Tx) leave(tt *txTable) {
+	if tt.changed() {
+		return
+	}
+	x.releaseLocks(tt)
+	tt.shared, tt.exclusive, tt.allReferences = false, false, unlocked
+	tt.keys, tt.references = map[string]bool{}, nil
 }
 
 func (x *Tx) unshare(tt *txTable) {
@@ -451,6 +491,7 @@ type Savepoint struct {
 }
 
 type txCopy struct {
+	t       *Table
 	rows    *btree.Map[string, Row]
 	bulk    []bulk
 	entries []*btree.Map[string, string]
@@ -467,7 +508,7 @@ func (x *Tx) Save() Savepoint {
 }
 
 func (tt *txTable) copy() txCopy {
-	c := txCopy{rows: tt.rows.Copy(), bulk: tt.saved(), changes: tt.changes}
+	c := txCopy{t: tt.t, rows: tt.rows.Copy(), bulk: tt.saved(), changes: tt.changes}
 	for _, e := range tt.entries {
 		c.entries = append(c.entries, e.Copy())
 	}
@@ -479,7 +520,7 @@ func (x *Tx) Restore(s Savepoint) {
 	x.foreignTx = s.foreign.saved()
 	for id, tt := range x.tables {
 		c, ok := s.tables[id]
-		if !ok || c.changes != tt.changes {
+		if !ok || c.t != tt.t || c.changes != tt.changes {
 			// It had changed nothing then.
 			tt.rows, tt.bulk = &btree.Map[string, Row]{}, nil
 			tt.renew()
@@ -575,16 +616,20 @@ func submit(log *storage.Log, rt *flow.Runtime, rec []byte, ws []flow.TableWrite
 	return <-done
 }
 
+func (x *Tx) releaseLocks(tt *txTable) {
+	if len(tt.keys) > 0 {
+		tt.t.releaseKeys(x, tt.keys)
+	}
+	x.releaseReferences(tt)
+	if tt.shared || tt.exclusive {
+		tt.t.locks.release(x, &tt.t.lock)
+	}
+}
+
 // Release gives all locks back and forgets the changes.
 func (x *Tx) Release() {
 	for _, tt := range x.order {
-		if len(tt.keys) > 0 {
-			tt.t.releaseKeys(x, tt.keys)
-		}
-		x.releaseReferences(tt)
-		if tt.shared || tt.exclusive {
-			tt.t.locks.release(x, &tt.t.lock)
-		}
+		x.releaseLocks(tt)
 	}
 	x.tables, x.order, x.bytes, x.foreignTx = map[uint32]*txTable{}, nil, 0, foreignTx{}
 }
