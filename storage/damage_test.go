@@ -391,6 +391,7 @@ func TestDamagedTableThatIsShared(t *testing.T) {
 	dir := t.TempDir()
 	cfg := testConfig(vfs.Default)
 	cfg.Dir, cfg.MemTableBytes = dir, 64<<10
+	cfg.VerifyBytes = 64 << 10 // not enough for the table that is not new
 	s, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,8 @@ import (
 //  1. state/ is compared with its head file (head.go) and opened by Pebble.
 //  2. The checkpoint that it has must not be older than the head's, nor have lost one before it.
 //  3. The tables written since the newest retained checkpoint are verified, newest first, up to
-//     Config.VerifyBytes, and the tables that an earlier life could not read.
+//     Config.VerifyBytes, and the tables that an earlier life could not read; of the others, which that checkpoint
+//     has too, the newest ones up to a sixteenth of that, so that of a small state nothing is left out.
 //  4. If any of that finds damage, state/ is set aside as damaged/state-<epoch>, and the newest
 //     retained checkpoint all of whose files are well takes its place: it is copied (tables are
 //     linked) to state.new, which is complete once it has a head file, and renamed. Then all
@@ -171,7 +172,10 @@ func (s *Store) tryState(fresh bool, kept []retained) (err error) {
 	return nil
 }
 
-// verifyNewest verifies what is not in the newest retained checkpoint, and what is suspect.
+// olderShare is the part of Config.VerifyBytes up to which tables are verified that are not new.
+const olderShare = 16
+
+// verifyNewest verifies what is not in the newest retained checkpoint, what is suspect, and a little of the rest.
 func (s *Store) verifyNewest(kept []retained) error {
 	if s.cfg.VerifyBytes < 0 {
 		return nil
@@ -181,15 +185,16 @@ func (s *Store) verifyNewest(kept []retained) error {
 		return err
 	}
 	suspects := readSuspects(s.cfg.FS, s.cfg.Dir)
-	left := s.cfg.VerifyBytes
+	left, older := s.cfg.VerifyBytes, s.cfg.VerifyBytes/olderShare
 	for _, name := range names {
 		if !slices.Contains(suspects, name) {
+			budget := &left
 			if n := len(kept); n > 0 {
 				if _, ok := kept[n-1].Files[name]; ok {
-					continue
+					budget = &older
 				}
 			}
-			if left -= sizes[name]; left < 0 {
+			if *budget -= sizes[name]; *budget < 0 {
 				continue
 			}
 		}
