@@ -633,6 +633,7 @@ func (i *Incarnation) forget(ids ...catalog.ID) {
 		delete(i.began, id)
 		delete(i.dropping, id)
 		delete(i.stale, id)
+		i.forgotten[id] = true
 		if c := i.committers[id]; c != nil {
 			c.end()
 			delete(i.committers, id)

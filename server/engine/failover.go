@@ -415,6 +415,7 @@ func (i *Incarnation) create(ids ...catalog.ID) (c *creation, end func()) {
 	defer i.mu.Unlock()
 	for _, id := range ids {
 		i.creating[id] = c
+		delete(i.forgotten, id)
 	}
 	return c, func() {
 		i.mu.Lock()

@@ -61,7 +61,9 @@ type Incarnation struct {
 	// committers write into tables what sinks have prepared; replayed is closed when the log has been applied, before which
 	// they must not.
 	committers map[catalog.ID]*committer
-	replayed   chan struct{}
+	// forgotten are relations that are gone, whose actors may not know it yet.
+	forgotten map[catalog.ID]bool
+	replayed  chan struct{}
 	// subs are the subscriptions of all sessions.
 	subs map[*Subscription]bool
 	// background are the views that are created in the background, and those for which that has failed.
@@ -163,7 +165,7 @@ func (e *Engine) startOn(store *storage.Store) (*Incarnation, error) {
 	}
 	i := &Incarnation{
 		e: e, Store: store, gone: make(chan struct{}), failure: make(chan flow.Failure, 1), nextID: cat.NextID,
-		locks: table.NewLocks(), dropping: map[catalog.ID]bool{}, replacing: map[catalog.ID]bool{}, committers: map[catalog.ID]*committer{}, replayed: make(chan struct{}), subs: map[*Subscription]bool{}, background: map[catalog.ID]*background{},
+		locks: table.NewLocks(), dropping: map[catalog.ID]bool{}, replacing: map[catalog.ID]bool{}, committers: map[catalog.ID]*committer{}, forgotten: map[catalog.ID]bool{}, replayed: make(chan struct{}), subs: map[*Subscription]bool{}, background: map[catalog.ID]*background{},
 		filling: map[catalog.ID]map[string]uint32{}, goOn: map[catalog.ID]*fill{},
 		stale: map[catalog.ID]string{}, creating: map[catalog.ID]*creation{}, started: time.Now(), began: map[catalog.ID]time.Time{}, moved: make(chan struct{}),
 		tables: map[catalog.ID]*table.Table{}, sources: map[catalog.ID]exec.Source{}, problems: map[catalog.ID]map[int]error{},

@@ -59,14 +59,16 @@ type intoItem struct {
 	again bool
 }
 
-// committer gives the committer of a sink, making it on first use.
+// committer gives the committer of a sink, making it on first use. An actor of a sink that is gone gets one that nobody else knows.
 func (i *Incarnation) committer(sink catalog.ID) *committer {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	c := i.committers[sink]
 	if c == nil {
 		c = &committer{i: i, sink: sink, moved: make(chan struct{})}
-		i.committers[sink] = c
+		if !i.forgotten[sink] {
+			i.committers[sink] = c
+		}
 	}
 	return c
 }
