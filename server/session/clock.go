@@ -22,7 +22,8 @@ const (
 func (s *session) setting(name string) string {
 	key := strings.ToLower(name)
 	if key != clockSetting {
-		if d := settings[key]; d != nil && d.fixed {
+		// The session itself may have put the value of one that nobody can set, such as is_superuser.
+		if d := settings[key]; d != nil && d.fixed && s.vars.set[key] == "" {
 			return s.b.defaultOf(d)
 		}
 		return s.vars.get(key)
