@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/sql/ast"
@@ -20,24 +22,8 @@ func (b *Binder) insert(st *ast.Insert) *DML {
 	} else {
 		outer.invisible = []*relItem{b.relColumns(rel, rel.Name)}
 	}
-	var cols []int
-	given := map[int]bool{}
-	for _, t := range st.Columns {
-		i := b.targetColumn(rel, t)
-		if given[i] {
-			fail(sqlerr.DuplicateColumn, t.Pos, "column \"%s\" specified more than once", t.Name)
-		}
-		given[i] = true
-		cols = append(cols, i)
-	}
-	explicit := len(cols) > 0
-	if !explicit {
-		for i, c := range rel.Columns {
-			if !c.Hidden {
-				cols = append(cols, i)
-			}
-		}
-	}
+	explicit := len(st.Columns) > 0
+	cols := b.insertColumns(rel, st.Columns)
 	d := &DML{Plan: &plan.DML{Kind: plan.Insert, Target: rel, OverridingUser: st.Overriding == "user"}}
 	var node logical.Node
 	vals := map[int]scalar.Expr{}
@@ -168,6 +154,27 @@ func (b *Binder) mayGive(rel *catalog.Relation, i int, st *ast.Insert) {
 			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).
 			WithHint("Use OVERRIDING SYSTEM VALUE to override."))
 	}
+}
+
+// insertColumns gives the columns that an INSERT names, or all that can be seen if it names none.
+func (b *Binder) insertColumns(rel *catalog.Relation, named []ast.ColumnTarget) []int {
+	var cols []int
+	for _, t := range named {
+		i := b.targetColumn(rel, t)
+		if slices.Contains(cols, i) {
+			fail(sqlerr.DuplicateColumn, t.Pos, "column \"%s\" specified more than once", t.Name)
+		}
+		cols = append(cols, i)
+	}
+	if len(named) > 0 {
+		return cols
+	}
+	for i, c := range rel.Columns {
+		if !c.Hidden {
+			cols = append(cols, i)
+		}
+	}
+	return cols
 }
 
 func (b *Binder) insertValues(outer *scope, rel *catalog.Relation, v *ast.Values, cols []int, explicit bool, st *ast.Insert,

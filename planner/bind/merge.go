@@ -183,23 +183,7 @@ func (b *Binder) mergeUpdate(s *scope, rel *catalog.Relation, it *fromItem, w as
 
 // mergeInsert gives the values of WHEN NOT MATCHED THEN INSERT.
 func (b *Binder) mergeInsert(s *scope, rel *catalog.Relation, w ast.MergeWhen, auto map[int]bool) []scalar.Expr {
-	var cols []int
-	given := map[int]bool{}
-	for _, t := range w.Columns {
-		i := b.targetColumn(rel, t)
-		if given[i] {
-			fail(sqlerr.DuplicateColumn, t.Pos, "column \"%s\" specified more than once", t.Name)
-		}
-		given[i] = true
-		cols = append(cols, i)
-	}
-	if len(w.Columns) == 0 {
-		for i, c := range rel.Columns {
-			if !c.Hidden {
-				cols = append(cols, i)
-			}
-		}
-	}
+	cols := b.insertColumns(rel, w.Columns)
 	if len(w.Values) > len(cols) {
 		fail(sqlerr.SyntaxError, w.Values[len(cols)].Position(), "INSERT has more expressions than target columns")
 	}

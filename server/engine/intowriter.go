@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weirdb/weir/exec"
-	"github.com/weirdb/weir/exec/expr"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/planner/plan"
@@ -310,15 +309,7 @@ func (w *intoWriter) convert(c *vec.Chunk) (*vec.Chunk, error) {
 }
 
 func (w *intoWriter) eval(x scalar.Expr, c *vec.Chunk) (*vec.Vector, error) {
-	ev, err := expr.Compile(x, w.env)
-	if err != nil {
-		return nil, err
-	}
-	v, err := ev.Eval(&expr.EvalContext{Env: w.env, RowError: func(_ *vec.Chunk, _ int, err error) error { return err }}, c)
-	if err != nil {
-		return nil, err
-	}
-	return v.Clone(), nil
+	return evalAll(x, w.env, c)
 }
 
 // complete fills in serial and row id columns, and then generated ones.

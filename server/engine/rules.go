@@ -77,12 +77,15 @@ func tableDML(p *planner.Planner, rel *catalog.Relation) (*plan.DML, error) {
 	return p.DML(b)
 }
 
-func (r *rules) eval(x scalar.Expr, c *vec.Chunk) (*vec.Vector, error) {
-	ev, err := expr.Compile(x, r.env)
+func (r *rules) eval(x scalar.Expr, c *vec.Chunk) (*vec.Vector, error) { return evalAll(x, r.env, c) }
+
+// evalAll computes an expression over the rows of c, every one of which must have a value.
+func evalAll(x scalar.Expr, env *exec.Env, c *vec.Chunk) (*vec.Vector, error) {
+	ev, err := expr.Compile(x, env)
 	if err != nil {
 		return nil, err
 	}
-	v, err := ev.Eval(&expr.EvalContext{Env: r.env, RowError: func(_ *vec.Chunk, _ int, err error) error { return err }}, c)
+	v, err := ev.Eval(&expr.EvalContext{Env: env, RowError: func(_ *vec.Chunk, _ int, err error) error { return err }}, c)
 	if err != nil {
 		return nil, err
 	}

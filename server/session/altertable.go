@@ -67,15 +67,22 @@ var alterNames = map[ast.AlterKind]string{
 	ast.AddConstraint: "ADD CONSTRAINT", ast.DropConstraint: "DROP CONSTRAINT", ast.ValidateConstraint: "VALIDATE CONSTRAINT",
 }
 
-func (d *definer) alterTable(ctx context.Context, st *ast.AlterTable) error {
-	r, err := d.findNamed(st.Name, st.IfExists)
+// alterable finds the relation of an ALTER, which must be of the kind that it says (TABLE goes for all) and the user's; nil if there is none and
+// that is no error.
+func (d *definer) alterable(name ast.Name, kind ast.ObjectKind, missingOK bool) (*catalog.Relation, error) {
+	r, err := d.findNamed(name, missingOK)
 	if err != nil || r == nil {
-		return err
+		return nil, err
 	}
-	if st.Kind != ast.KindTable && r.Kind != relationKinds[st.Kind] {
-		return sqlerr.Newf(sqlerr.WrongObjectType, "\"%s\" is not %s", r.Name, withArticle(relationKinds[st.Kind]))
+	if kind != ast.KindTable && r.Kind != relationKinds[kind] {
+		return nil, sqlerr.Newf(sqlerr.WrongObjectType, "\"%s\" is not %s", r.Name, withArticle(relationKinds[kind]))
 	}
-	if err := d.owner(kindWord(r.Kind), r.Name, r.Owner); err != nil {
+	return r, d.owner(kindWord(r.Kind), r.Name, r.Owner)
+}
+
+func (d *definer) alterTable(ctx context.Context, st *ast.AlterTable) error {
+	r, err := d.alterable(st.Name, st.Kind, st.IfExists)
+	if err != nil || r == nil {
 		return err
 	}
 	all, _ := d.dependent(map[catalog.ID]*catalog.Relation{r.ID: r})

@@ -481,14 +481,8 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 			return d.renameConstraint(ctx, r, ast.AlterAction{Pos: st.Pos, Column: name, Name: st.NewName})
 		}
 	}
-	r, err := d.findNamed(st.Name, st.IfExists)
+	r, err := d.alterable(st.Name, st.Kind, st.IfExists)
 	if err != nil || r == nil {
-		return err
-	}
-	if st.Kind != ast.KindTable && r.Kind != relationKinds[st.Kind] {
-		return sqlerr.Newf(sqlerr.WrongObjectType, "\"%s\" is not %s", r.Name, withArticle(relationKinds[st.Kind]))
-	}
-	if err := d.owner(kindWord(r.Kind), r.Name, r.Owner); err != nil {
 		return err
 	}
 	if err := d.notPending("alter", map[catalog.ID]*catalog.Relation{r.ID: r}); err != nil {
