@@ -17,7 +17,7 @@ import (
 
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "bench", Short: "Measure Weir on this machine"}
-	cmd.AddCommand(benchNexmark(), benchLatency(), benchCheckpoint(), benchSide(), benchRestart(), benchUpdates())
+	cmd.AddCommand(benchNexmark(), benchLatency(), benchCheckpoint(), benchSide(), benchRestart(), benchUpdates(), benchPostgres())
 	return cmd
 }
 

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	queries "github.com/weirdb/weir/bench/tpch"
 )
 
 // TestTPCH keeps the 22 queries of TPC-H as views while all tables but nation and region take inserts, updates and deletes: after every
 // transaction each is what PostgreSQL answers, or without WEIR_PG the query from scratch. With WEIR_SOAK it is scale factor 0.01 (0.1 if
 // WEIR_TPCH_SCALE says so) and 200 transactions.
 func TestTPCH(t *testing.T) {
-	x := &tpch{t: t, r: rand.New(rand.NewSource(22)), scale: "0.001"}
+	x := &tpch{t: t, r: rand.New(rand.NewSource(22)), scale: "0.001", queries: queries.Queries()}
 	transactions := 8
 	if os.Getenv("WEIR_SOAK") != "" {
 		x.scale, transactions = "0.01", 200
@@ -34,12 +36,12 @@ func TestTPCH(t *testing.T) {
 	}
 	// Half of the views are there before the data.
 	x.tables()
-	for q := 0; q < len(tpchQueries); q += 2 {
-		x.exec(x.c, fmt.Sprintf("CREATE MATERIALIZED VIEW q%d AS %s", q+1, tpchQueries[q]))
+	for q := 0; q < len(x.queries); q += 2 {
+		x.exec(x.c, fmt.Sprintf("CREATE MATERIALIZED VIEW q%d AS %s", q+1, x.queries[q]))
 	}
 	x.fill()
-	for q := 1; q < len(tpchQueries); q += 2 {
-		x.exec(x.c, fmt.Sprintf("CREATE MATERIALIZED VIEW q%d AS %s", q+1, tpchQueries[q]))
+	for q := 1; q < len(x.queries); q += 2 {
+		x.exec(x.c, fmt.Sprintf("CREATE MATERIALIZED VIEW q%d AS %s", q+1, x.queries[q]))
 	}
 	x.check("filled", true)
 	for i := range transactions {
@@ -62,6 +64,8 @@ type tpch struct {
 	c, pg *pgx.Conn
 	r     *rand.Rand
 	scale string
+	// queries are the 22, views have their numbers.
+	queries []string
 	// orders, customers, parts and suppliers count what there is; orders also what is added.
 	orders, customers, parts, suppliers int
 }
@@ -94,27 +98,27 @@ func (x *tpch) count(table string) int {
 
 // tables makes the tables, empty.
 func (x *tpch) tables() {
-	for _, t := range tpchTables {
-		x.both("CREATE TABLE " + t.name + " (" + t.columns + ")")
+	for _, t := range queries.Tables() {
+		x.both("CREATE TABLE " + t.Name + " (" + t.Columns + ")")
 	}
 	if x.pg != nil {
-		x.exec(x.pg, "CREATE INDEX ON lineitem (l_partkey, l_suppkey); CREATE INDEX ON orders (o_custkey); CREATE INDEX ON partsupp (ps_suppkey)")
+		x.exec(x.pg, queries.Indexes)
 	}
 }
 
 // fill copies the generated rows.
 func (x *tpch) fill() {
-	for _, t := range tpchTables {
-		x.exec(x.c, fmt.Sprintf("CREATE SOURCE s_%s WITH (connector = 'tpch', table = '%s', scale_factor = '%s')", t.name, t.name, x.scale))
-		x.exec(x.c, fmt.Sprintf("INSERT INTO %s SELECT * FROM s_%s", t.name, t.name))
-		x.exec(x.c, "DROP SOURCE s_"+t.name)
+	for _, t := range queries.Tables() {
+		for _, st := range queries.FillStatements(t.Name, x.scale) {
+			x.exec(x.c, st)
+		}
 		if x.pg != nil {
 			var b bytes.Buffer
 			ctx := context.Background()
-			if _, err := x.c.PgConn().CopyTo(ctx, &b, "COPY "+t.name+" TO STDOUT"); err != nil {
+			if _, err := x.c.PgConn().CopyTo(ctx, &b, "COPY "+t.Name+" TO STDOUT"); err != nil {
 				x.t.Fatal(err)
 			}
-			if _, err := x.pg.PgConn().CopyFrom(ctx, &b, "COPY "+t.name+" FROM STDIN"); err != nil {
+			if _, err := x.pg.PgConn().CopyFrom(ctx, &b, "COPY "+t.Name+" FROM STDIN"); err != nil {
 				x.t.Fatal(err)
 			}
 		}
@@ -191,7 +195,7 @@ func (x *tpch) transaction() {
 func (x *tpch) check(when string, adhoc bool) {
 	x.t.Helper()
 	filled := 0
-	for i, q := range tpchQueries {
+	for i, q := range x.queries {
 		view := x.read(x.c, fmt.Sprintf("SELECT * FROM q%d", i+1))
 		var want []string
 		if x.pg != nil {
@@ -212,7 +216,7 @@ func (x *tpch) check(when string, adhoc bool) {
 		}
 	}
 	if adhoc {
-		x.t.Logf("%s: %d of %d queries have rows", when, filled, len(tpchQueries))
+		x.t.Logf("%s: %d of %d queries have rows", when, filled, len(x.queries))
 	}
 }
 
