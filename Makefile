@@ -50,6 +50,7 @@ bench: build ## the short form of all benchmarks, with ratios
 	./$(BIN) bench updates --changes 200
 	./$(BIN) bench checkpoint --together --events 1000000 --duration 1s
 	./$(BIN) bench restart --size 200MB --kills 1
+	./$(BIN) bench postgres --rounds 1 --slice 2s
 
 # One line for each kind, so that the first that fails is seen at once; docs/testing.md says how long each takes.
 SOAK := WEIR_SOAK=1 $(GO) test -count=1 -timeout 6h -v
