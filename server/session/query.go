@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tidwall/btree"
 
@@ -392,15 +393,27 @@ func (r *reader) scanRange(ctx *exec.Context, n *plan.Scan, g keyRange, sc *scan
 
 // scanner decodes rows into chunks of some columns.
 type scanner struct {
-	row  *vec.Chunk // all columns
-	view vec.Chunk  // those that are wanted
-	cols []int
-	size int // rows in a chunk
-	out  func(*vec.Chunk) error
+	decoder *vec.RowDecoder
+	row     *vec.Chunk // what is decoded
+	view    vec.Chunk  // the columns in the order in which they are wanted
+	cols    []int      // those of row
+	size    int        // rows in a chunk
+	out     func(*vec.Chunk) error
 }
 
 func newScanner(rel *catalog.Relation, cols []int, size int, out func(*vec.Chunk) error) *scanner {
-	return &scanner{row: vec.NewChunk(relationTypes(rel), size), size: size, cols: cols, out: out}
+	all := relationTypes(rel)
+	wanted := slices.Clone(cols)
+	slices.Sort(wanted)
+	wanted = slices.Compact(wanted)
+	ts, order := make([]types.Type, len(wanted)), make([]int, len(cols))
+	for i, c := range wanted {
+		ts[i] = all[c]
+	}
+	for i, c := range cols {
+		order[i], _ = slices.BinarySearch(wanted, c)
+	}
+	return &scanner{decoder: vec.NewRowDecoder(all, wanted), row: vec.NewChunk(ts, size), cols: order, size: size, out: out}
 }
 
 func relationTypes(rel *catalog.Relation) []types.Type {
@@ -415,7 +428,7 @@ func (sc *scanner) add(row []byte, notNull int) error {
 	if notNull >= 0 && vec.EncodedNull(row, notNull) {
 		return nil
 	}
-	if _, err := vec.DecodeRow(row, sc.row.Cols); err != nil {
+	if err := sc.decoder.Decode(row, sc.row.Cols); err != nil {
 		return err
 	}
 	sc.row.PushDiff(1)

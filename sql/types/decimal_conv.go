@@ -159,6 +159,31 @@ func (d Decimal) AppendBinary(dst []byte) []byte {
 
 var errDecimalBytes = sqlerr.Newf(sqlerr.DataCorrupted, "invalid encoding of a numeric")
 
+// SkipDecimal gives the rest of b behind what AppendBinary wrote at its start. It checks only what it needs for that.
+func SkipDecimal(b []byte) ([]byte, error) {
+	h, n := binary.Uvarint(b)
+	if n <= 0 {
+		return nil, errDecimalBytes
+	}
+	b = b[n:]
+	switch h & 3 {
+	case decSpecial:
+		return b, nil
+	case decSmall:
+		for i, c := range b {
+			if c < 0x80 {
+				return b[i+1:], nil
+			}
+		}
+		return nil, errDecimalBytes
+	}
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size > uint64(len(b)-n) {
+		return nil, errDecimalBytes
+	}
+	return b[n+int(size):], nil
+}
+
 // DecodeDecimal reads what AppendBinary wrote at the start of b and gives the rest. Bytes that no
 // Decimal encodes to are an error (XX001).
 func DecodeDecimal(b []byte) (Decimal, []byte, error) {
