@@ -54,8 +54,23 @@ func (c *Coordinator) reported(m WorkerReport, now time.Time) error {
 		for _, a := range m.Actors {
 			c.acknowledge(w.id, a.State, a.Attempt)
 		}
+		c.healFinished(w, m)
 	}
 	return nil
+}
+
+// healFinished tells a worker of actors that have all finished what it does not know: that the last checkpoint is saved, so that they can
+// commit what they have prepared.
+func (c *Coordinator) healFinished(w *workerView, m WorkerReport) {
+	if len(c.list) == 0 || c.list[0].Txid != m.Txid || m.Txid != c.txid || m.Saved >= c.list[0].Epoch {
+		return
+	}
+	last := c.list[0].Epoch
+	for e := m.Started + 1; e <= min(last, m.Started+healAtOnce); e++ {
+		// It has no actor in it any more.
+		c.toWorker(w.id, StartCheckpoint{Term: c.term, Txid: c.txid, Epoch: e})
+	}
+	c.toWorker(w.id, CheckpointSaved{Term: c.term, Txid: c.txid, Epoch: last})
 }
 
 // decide ends RECONCILING. First everything but the states of the executions is rebuilt, then the states are
@@ -109,7 +124,7 @@ func (c *Coordinator) decide(now time.Time) error {
 		c.fail(failing, now)
 		return nil
 	}
-	if running == 0 && actors > 0 {
+	if running == 0 && actors > 0 && !c.unsavedInReports() {
 		for _, e := range ends {
 			c.acknowledge(e.Worker, e.State, e.Attempt)
 		}
@@ -124,6 +139,22 @@ func (c *Coordinator) decide(now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// unsavedInReports tells whether something that was handed over is in no recorded checkpoint.
+func (c *Coordinator) unsavedInReports() bool {
+	if c.recording != nil {
+		return true
+	}
+	durable := c.durableFromList()
+	for _, w := range c.workers {
+		for _, a := range w.report.Actors {
+			if slices.ContainsFunc(a.States, func(s StateRef) bool { return s.Epoch > durable }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // earlyLost are the actors that were lost under the coordinator before, as far as this one was told.

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -38,7 +39,11 @@ func (c *Coordinator) carryOut(as []Action, now time.Time) {
 			c.broadcast(CheckpointSaved{Term: c.term, Txid: c.txid, Epoch: a.Epoch})
 			c.do(a)
 			c.pruneRounds()
+			maps.DeleteFunc(c.execs, func(_ ActorID, x *execView) bool {
+				return x.State == ActorFinished && x.Last != 0 && x.Last <= a.Epoch
+			})
 			c.clean()
+			c.finishIfDone()
 		case Aborted:
 			for i := range c.rounds {
 				if c.rounds[i].start.Epoch == a.Epoch {
@@ -414,8 +419,9 @@ func (c *Coordinator) transition(m UpdateActorState, now time.Time) error {
 		return nil
 	}
 	if m.State == ActorFinished && x.Last != 0 {
-		// It was taken out of the graph; if its last report is late, it is still awaited.
-		delete(c.execs, m.Actor)
+		// It was taken out of the graph; if its last report is late, it is still awaited. It is known until what it handed over is saved: a
+		// worker that was told to forget it, for a report from before its end, would not store that any more.
+		x.State = m.State
 		return nil
 	}
 	x.State, x.Detail = m.State, m.Detail
@@ -426,16 +432,32 @@ func (c *Coordinator) transition(m UpdateActorState, now time.Time) error {
 		}
 		return nil
 	}
-	c.graph = slices.DeleteFunc(slices.Clone(c.graph), func(p Placement) bool { return p.Actor == m.Actor })
+	// It stays in the graph: until all have finished, all that began together are restored together.
 	c.core.finish(m.Actor, m.Passed)
 	if err := c.epochs(nothing{}, now); err != nil {
 		return err
 	}
+	c.finishIfDone()
+	return nil
+}
+
+// finishIfDone ends the work when all actors have finished, and what they handed over last is in a recorded checkpoint: before that a failure
+// would have to bring them back.
+func (c *Coordinator) finishIfDone() {
+	if c.state != CoordinatorRunning || c.core.underWay() {
+		return
+	}
+	finished := 0
 	for _, x := range c.execs {
-		if x.State != ActorFinished {
-			return nil
+		switch {
+		case x.State != ActorFinished:
+			return
+		case x.Last == 0:
+			finished++
 		}
 	}
+	if finished == 0 {
+		return
+	}
 	c.become(CoordinatorFinished, "all actors have finished")
-	return nil
 }

@@ -372,6 +372,10 @@ func (c *Core) collect(m Collected) error {
 			r.states = append(r.states, handed{m.Actor, m.Epoch, nil})
 			r.pending++
 		}
+		if (m.State != nil || m.Pending) && !r.checkpoint && !c.checkpointUnderWay(m.Epoch) {
+			// It has finished, at the barrier of a plain epoch: there has to be a checkpoint that has what it leaves.
+			c.ckptDemanded = true
+		}
 		c.completeRounds()
 		return nil
 	}

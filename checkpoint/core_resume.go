@@ -84,6 +84,9 @@ func (c *Core) finish(a ActorID, passed Epoch) {
 	}
 }
 
+// underWay tells whether a barrier is in flight, or what was handed over is in no recorded checkpoint.
+func (c *Core) underWay() bool { return len(c.flight) > 0 || len(c.saving) > 0 || len(c.carried) > 0 }
+
 // awaited lists the barriers in flight, up to passed, for which the report of an actor is missing, oldest first.
 func (c *Core) awaited(a ActorID, passed Epoch) []Epoch {
 	var es []Epoch

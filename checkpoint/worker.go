@@ -65,6 +65,8 @@ type Worker struct {
 	// early are actors' words about barriers that have overtaken StartCheckpoint on their way through the
 	// channels, in order for each actor.
 	early []StoreInstanceState
+	// ends are those of actors that have finished at such a barrier: first they have to be known to have passed it.
+	ends []InstanceEnded
 	// over are checkpoints that were aborted before their start was heard of: the abort has overtaken it. Another
 	// coordinator may give their number to one of its own.
 	over []CheckpointAborted
@@ -320,7 +322,7 @@ func (w *Worker) restoreTopology(m RestoreTopologyState, now time.Time) {
 	}
 	w.txid, w.restore, w.phase, w.failed = m.Txid, m, WorkerRestoring, false
 	w.started, w.completed, w.saved = max(m.Base, m.Checkpoint), max(m.Base, m.Checkpoint), m.Checkpoint
-	w.rounds, w.early, w.over, w.dirty, w.lastMutation = nil, nil, nil, false, m.LastMutation
+	w.rounds, w.early, w.ends, w.over, w.dirty, w.lastMutation = nil, nil, nil, nil, false, m.LastMutation
 	for _, x := range w.actors {
 		// The coordinator goes back, so it needs to know nothing of what was.
 		w.drop(x)

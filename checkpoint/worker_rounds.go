@@ -54,10 +54,15 @@ func (w *Worker) startCheckpoint(m StartCheckpoint, now time.Time) error {
 			w.sources = nil
 		}
 	}
-	early := w.early
-	w.early = nil
+	early, ends := w.early, w.ends
+	w.early, w.ends = nil, nil
 	for _, m := range early {
 		if err := w.storeState(m, now); err != nil {
+			return err
+		}
+	}
+	for _, m := range ends {
+		if err := w.ended(m, now); err != nil {
 			return err
 		}
 	}
@@ -211,7 +216,8 @@ func (w *Worker) checkpointSaved(m CheckpointSaved) {
 		n := len(x.saving)
 		x.saving = slices.DeleteFunc(x.saving, func(e Epoch) bool { return e <= m.Epoch })
 		w.unanswered -= n - len(x.saving)
-		if x.State == ActorRunning {
+		if x.State == ActorRunning || x.State == ActorFinished {
+			// One that has finished may have prepared something at its last barrier.
 			actors = append(actors, x.Actor)
 		}
 		w.removeIfDone(x)
@@ -248,6 +254,10 @@ func (w *Worker) ended(m InstanceEnded, now time.Time) error {
 	}
 	if !m.State.Terminal() {
 		return fmt.Errorf("checkpoint: actor %d ended in state %s", m.Actor, m.State)
+	}
+	if m.State == ActorFinished && slices.ContainsFunc(w.early, func(s StoreInstanceState) bool { return s.Actor == m.Actor }) {
+		w.ends = append(w.ends, m)
+		return nil
 	}
 	x.State, x.Detail = m.State, m.Detail
 	w.sources = nil
@@ -293,10 +303,11 @@ func (w *Worker) acknowledged(m AckActorState) {
 	}
 }
 
-// removeIfDone forgets an execution that has ended and of which nobody needs anything any more: what it handed over
-// last may have to be told to another coordinator until it is saved.
+// removeIfDone forgets an execution that has left the graph and of which nobody needs anything any more: what it handed over
+// last may have to be told to another coordinator until it is saved. One that has finished and is of the graph is reported until the
+// next attempt: that all have finished can only be known from all.
 func (w *Worker) removeIfDone(x *execution) {
-	if x.acked && len(x.States) == 0 {
+	if x.acked && len(x.States) == 0 && x.Last != 0 {
 		w.remove(x)
 	}
 }

@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/weirdb/weir/checkpoint"
 )
@@ -35,18 +38,9 @@ func (c *checker) consistent(st checkpoint.KeeperState, e checkpoint.Epoch) erro
 	g := &c.w.graph
 	states := map[checkpoint.ActorID]*snapshot{}
 	for _, a := range g.actors {
-		bs, err := c.w.medium.stateOf(st, idAt(st, a, e), e)
+		s, err := c.stateOf(st, a, e)
 		if err != nil {
 			return err
-		}
-		if len(bs) == 0 {
-			return fmt.Errorf("nothing of actor %d (%v)", a.id, a.role)
-		}
-		s := newSnapshot()
-		for _, b := range bs {
-			if err := s.apply(b); err != nil {
-				return fmt.Errorf("actor %d: %w", a.id, err)
-			}
 		}
 		states[a.id] = s
 	}
@@ -82,6 +76,9 @@ func (c *checker) consistent(st checkpoint.KeeperState, e checkpoint.Epoch) erro
 			return err
 		}
 	}
+	if err := c.viewsHold(st, e, states, rows); err != nil {
+		return err
+	}
 	if !c.w.fellBack {
 		if err := c.outputs(states); err != nil {
 			return err
@@ -91,24 +88,41 @@ func (c *checker) consistent(st checkpoint.KeeperState, e checkpoint.Epoch) erro
 	return nil
 }
 
+// stateOf is the state of an actor at a checkpoint.
+func (c *checker) stateOf(st checkpoint.KeeperState, a *actorSpec, e checkpoint.Epoch) (*snapshot, error) {
+	bs, err := c.w.medium.stateOf(st, idAt(st, a, e), e)
+	if err != nil {
+		return nil, err
+	}
+	if len(bs) == 0 {
+		return nil, fmt.Errorf("nothing of actor %d (%v)", a.id, a.role)
+	}
+	s := newSnapshot()
+	for _, b := range bs {
+		if err := s.apply(b); err != nil {
+			return nil, fmt.Errorf("actor %d: %w", a.id, err)
+		}
+	}
+	return s, nil
+}
+
 // channelsAgree: both ends of a channel are at the same place.
 func (c *checker) channelsAgree(states map[checkpoint.ActorID]*snapshot) error {
 	for _, a := range c.w.graph.actors {
 		in := states[a.id].inputs
-		if len(in) == 0 || len(a.from) == 0 || a.role == sinkRole && a.from[0].role == headRole {
+		for i, t := range a.tails {
+			at, tail := states[a.id].feedback, states[t.id].feedback
+			if len(at) != len(a.tails) || len(tail) != len(t.back) || at[i] != tail[a.index] {
+				return fmt.Errorf("feedback of actor %d: it is at %v, its tail %d at %v", a.id, at, t.id, tail)
+			}
+		}
+		if len(in) == 0 || len(a.from) == 0 || a.leaves() {
 			continue
 		}
 		for i, f := range a.from {
-			k := a.index
-			if a.role == bodyRole {
-				k = len(f.to)
-			}
-			if out := states[f.id].outputs[k]; out != in[i] {
+			if out := states[f.id].outputs[f.output(a)]; out != in[i] {
 				return fmt.Errorf("channel of actor %d: it is at %v, its producer %d at %v", a.id, in[i], f.id, out)
 			}
-		}
-		if a.role == headRole && states[a.id].feedback != states[c.w.graph.body().id].feedback {
-			return fmt.Errorf("feedback of actor %d: it is at %v, its tail at %v", a.id, states[a.id].feedback, states[c.w.graph.body().id].feedback)
 		}
 	}
 	return nil
@@ -116,14 +130,21 @@ func (c *checker) channelsAgree(states map[checkpoint.ActorID]*snapshot) error {
 
 // counted: the actors of a layer have every row that was read exactly once, and no other.
 func (c *checker) counted(states map[checkpoint.ActorID]*snapshot, r role, rows int) error {
-	g := &c.w.graph
 	var layer []*actorSpec
-	have := 0
-	for _, a := range g.actors {
+	for _, a := range c.w.graph.actors {
 		if a.role == r {
 			layer = append(layer, a)
-			have += len(states[a.id].changes)
 		}
+	}
+	return c.countedBy(layer, states, states, rows)
+}
+
+// countedBy is counted for a layer whose states are in of.
+func (c *checker) countedBy(layer []*actorSpec, of, states map[checkpoint.ActorID]*snapshot, rows int) error {
+	g := &c.w.graph
+	have, r := 0, layer[0].role
+	for _, a := range layer {
+		have += len(of[a.id].changes)
 	}
 	for _, a := range g.actors {
 		if a.role != sourceRole {
@@ -132,13 +153,13 @@ func (c *checker) counted(states map[checkpoint.ActorID]*snapshot, r role, rows 
 		for n := range states[a.id].pos {
 			id := row(a.index, n)
 			at := layer[id.owner(len(layer))]
-			if got := states[at.id].changes[id].count; got != 1 {
+			if got := of[at.id].changes[id].count; got != 1 {
 				return fmt.Errorf("exactly once: row %v was counted %d times by actor %d (%v)", id, got, at.id, r)
 			}
 			if r == sinkRole {
 				mids := g.byID[11].from[0].to
 				m := states[mids[id.owner(len(mids))].id].changes[id]
-				if v := states[at.id].changes[id].variant; v != m.variant {
+				if v := of[at.id].changes[id].variant; v != m.variant {
 					return fmt.Errorf("row %v: actor %d has what actor of another life made of it: %x, not %x", id, at.id, v, m.variant)
 				}
 			}
@@ -150,55 +171,89 @@ func (c *checker) counted(states map[checkpoint.ActorID]*snapshot, r role, rows 
 	return nil
 }
 
-// loopHolds: each row that has entered the loop is in one place of it, and has been everywhere before exactly once.
+// loopState is what all actors of a kind in a loop have: how often each row was counted, at each of its rounds, and what is owed and logged.
+type loopState struct{ counts, owed, logged map[rowID]int }
+
+func loopStateOf(states map[checkpoint.ActorID]*snapshot, actors []*actorSpec) loopState {
+	l := loopState{map[rowID]int{}, map[rowID]int{}, map[rowID]int{}}
+	for _, a := range actors {
+		s := states[a.id]
+		for id, e := range s.changes {
+			l.counts[id] += int(e.count)
+		}
+		for _, e := range s.owed {
+			l.owed[e.id]++
+		}
+		for _, e := range s.log {
+			l.logged[e.id]++
+		}
+	}
+	return l
+}
+
+// loopHolds: each row that has entered a loop is in one place of it, and has been everywhere before exactly once. An inner loop is
+// entered by the rows of each round of the outer one.
 func (c *checker) loopHolds(states map[checkpoint.ActorID]*snapshot) error {
-	head, body := states[c.w.graph.head().id], states[c.w.graph.body().id]
-	owed, logged := map[rowID]int{}, map[rowID]int{}
-	for _, e := range head.owed {
-		owed[e.id]++
-	}
-	for _, e := range head.log {
-		logged[e.id]++
-	}
-	for _, a := range c.w.graph.actors {
-		if a.role != sourceRole {
-			continue
-		}
-		for n := range states[a.id].pos {
-			id := row(a.index, n)
-			places, lowest := 0, id.rounds()+1
-			for h := id.rounds(); h >= 0; h-- {
-				k := id.withHops(h)
-				if got := head.changes[k].count; got > 1 || got == 1 && lowest != h+1 {
-					return fmt.Errorf("loop: row %s was applied %d times, the one before at %d", k.withRoundText(), got, lowest)
-				} else if got == 1 {
-					lowest = h
-				}
-				places += owed[k] + logged[k]
-				if owed[k] > 0 && lowest != h {
-					return fmt.Errorf("loop: row %s is owed and was not applied", k.withRoundText())
-				}
-			}
-			if head.changes[id.withHops(0)].count == 1 {
-				places++
-			}
-			if places != 1 {
-				return fmt.Errorf("loop: row %v is in %d places of the loop", id, places)
-			}
-			passed := lowest // the body has had every one above
-			if lowest > 0 && logged[id.withHops(lowest-1)] > 0 {
-				passed = lowest - 1
-			}
-			for h := id.rounds(); h > 0; h-- {
-				want := uint32(0)
-				if h > passed {
-					want = 1
-				}
-				if got := body.changes[id.withHops(h)].count; got != want {
-					return fmt.Errorf("loop: row %s went round %d times, want %d", id.withHops(h).withRoundText(), got, want)
-				}
+	g := &c.w.graph
+	var entered []rowID
+	for _, a := range g.actors {
+		if a.role == sourceRole {
+			for n := range states[a.id].pos {
+				entered = append(entered, row(a.index, n))
 			}
 		}
+	}
+	heads, bodies := loopStateOf(states, g.heads), loopStateOf(states, g.bodies)
+	if err := circleHolds("loop", heads, bodies, entered, rowID.rounds, rowID.withHops); err != nil {
+		return err
+	}
+	if !g.plan.nested {
+		return nil
+	}
+	// What has gone round in the outer loop has been through the inner one.
+	entered = slices.SortedFunc(maps.Keys(bodies.counts), cmp.Compare)
+	return circleHolds("inner loop", loopStateOf(states, g.innerHeads), loopStateOf(states, g.innerBodies), entered, rowID.innerRounds, rowID.withInner)
+}
+
+func circleHolds(name string, head, body loopState, entered []rowID, rounds func(rowID) int, with func(rowID, int) rowID) error {
+	applied := 0
+	for _, id := range entered {
+		places, lowest := 0, rounds(id)+1
+		for h := rounds(id); h >= 0; h-- {
+			k := with(id, h)
+			if got := head.counts[k]; got > 1 || got == 1 && lowest != h+1 {
+				return fmt.Errorf("%s: row %s was applied %d times, the one before at %d", name, k.withRoundText(), got, lowest)
+			} else if got == 1 {
+				lowest = h
+				applied++
+			}
+			places += head.owed[k] + head.logged[k]
+			if head.owed[k] > 0 && lowest != h {
+				return fmt.Errorf("%s: row %s is owed and was not applied", name, k.withRoundText())
+			}
+		}
+		if head.counts[with(id, 0)] == 1 {
+			places++
+		}
+		if places != 1 {
+			return fmt.Errorf("%s: row %s is in %d places of the loop", name, id.withRoundText(), places)
+		}
+		passed := lowest // the body has had every one above
+		if lowest > 0 && head.logged[with(id, lowest-1)] > 0 {
+			passed = lowest - 1
+		}
+		for h := rounds(id); h > 0; h-- {
+			want := 0
+			if h > passed {
+				want = 1
+			}
+			if got := body.counts[with(id, h)]; got != want {
+				return fmt.Errorf("%s: row %s went round %d times, want %d", name, with(id, h).withRoundText(), got, want)
+			}
+		}
+	}
+	if applied != len(head.counts) {
+		return fmt.Errorf("%s: %d rows were applied, of those that have entered %d", name, len(head.counts), applied)
 	}
 	return nil
 }

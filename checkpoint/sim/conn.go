@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/checkpoint/channel"
+	"github.com/weirdb/weir/checkpoint/loop"
 )
 
 // payload is what a message between actors carries: a row, a barrier, or the end of a round in a loop.
@@ -15,6 +16,11 @@ type payload struct {
 	// round and rows are of the end of a round, in a loop.
 	round, rows int
 	end         bool
+	// sub is the number, in an inner loop, of the end of a round of the outer one, 0 for what is none.
+	sub loop.ID
+	// drop is the actor that ends with this barrier; last: all do.
+	drop checkpoint.ActorID
+	last bool
 }
 
 type message = channel.Message[payload]

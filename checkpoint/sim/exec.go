@@ -27,10 +27,12 @@ type exec struct {
 	backQueue  []arrived
 	spilled    map[int64]arrived
 	spillRefs  int64
-	outs       []*conn
-	feedback   *conn
-	pumping    bool
-	scheduled  bool
+	// outs are the connections to the consumers, those into the loop behind the others; views those to views.
+	outs, views []*conn
+	// feedback are those back to the heads of a loop.
+	feedback  []*conn
+	pumping   bool
+	scheduled bool
 
 	// state is all that was counted, dirty what has changed since the last hand-over.
 	state map[rowID]entry
@@ -44,6 +46,10 @@ type exec struct {
 
 	loop *looper
 	tail loop.Tail
+	// align keeps producers in a loop in step at the ends of rounds.
+	align *loop.Align[payload]
+	// ended: the last barrier has been passed. The execution is still there for its connections.
+	ended bool
 	// lastSeq is for the consumer that does not align.
 	lastSeq map[int]channel.Seq
 }
@@ -66,6 +72,9 @@ func (p *workerProc) restore(m checkpoint.RestoreInstanceState) (*exec, error) {
 	}
 	s := newSnapshot()
 	s.pos = 0
+	if p.created(m) {
+		x.epoch = p.m.Started()
+	}
 	if d := p.deployed(m); d != nil {
 		var err error
 		if s, err = d.snapshotAt(w, spec); err != nil {
@@ -88,9 +97,12 @@ func (p *workerProc) restore(m checkpoint.RestoreInstanceState) (*exec, error) {
 	for _, id := range s.order {
 		x.state[id] = s.changes[id]
 	}
-	x.pos, x.prepared = max(s.pos, 0), s.prepared
+	x.pos, x.prepared, x.ended = max(s.pos, 0), s.prepared, s.ended
 	w.say("actor %d (%v on %s) is restored from checkpoint %d, %d rows", m.Actor, spec.role, p.id, m.Checkpoint, len(x.state))
 	x.channels(s)
+	if spec.role == sourceRole {
+		x.restoreViews(s, m.Checkpoint)
+	}
 	if spec.role == headRole {
 		if err := x.makeLooper(s); err != nil {
 			return nil, err
@@ -114,7 +126,7 @@ func (x *exec) channels(s *snapshot) {
 		return pos
 	}
 	// The barrier leaves a loop after its head has handed over: those channels begin anew with each generation.
-	leaves := len(spec.from) > 0 && spec.from[0].role == headRole && spec.role == sinkRole
+	leaves := spec.leaves()
 	if len(spec.from) > 0 {
 		cfg := channel.Config[arrived]{
 			Alignment: w.plan.alignment, Memory: w.plan.earlyMemory, Size: func(arrived) int64 { return 1 },
@@ -137,25 +149,26 @@ func (x *exec) channels(s *snapshot) {
 	x.connectOuts(s, x.gen)
 	if spec.role == headRole {
 		// Into the loop, and what comes back.
-		body := w.graph.body()
-		c := &conn{w: w, from: x, to: body, slow: 1}
-		c.prod = channel.NewProducer[payload](position(channel.ProducerID(spec.id), s.outputs, len(spec.to)))
-		x.outs = append(x.outs, c)
-		p := position(channel.ProducerID(body.id), nil, 0)
-		if s.feedback.Seq > 0 {
-			p.Seq = s.feedback.Seq
+		for i, to := range spec.into {
+			c := &conn{w: w, from: x, to: to, slot: spec.index, slow: 1}
+			c.prod = channel.NewProducer[payload](position(channel.ProducerID(spec.id), s.outputs, len(spec.to)+i))
+			x.outs = append(x.outs, c)
 		}
-		x.back = channel.NewGate(channel.Config[arrived]{Producers: []channel.Position{p}})
+		var ps []channel.Position
+		for i, t := range spec.tails {
+			ps = append(ps, position(channel.ProducerID(t.id), s.feedback, i))
+		}
+		x.back = channel.NewGate(channel.Config[arrived]{Producers: ps})
 		if !x.proc.lost {
-			w.audit.Consumer(channelOf(spec, true), []channel.Position{p})
+			w.audit.Consumer(channelOf(spec, true), ps)
 		}
 	}
-	if spec.role == bodyRole {
-		p := position(channel.ProducerID(spec.id), nil, 0)
-		if s.feedback.Seq > 0 {
-			p.Seq = s.feedback.Seq
-		}
-		x.feedback = &conn{w: w, from: x, to: w.graph.head(), feedback: true, slow: 1, prod: channel.NewProducer[payload](p)}
+	for i, h := range spec.back {
+		p := position(channel.ProducerID(spec.id), s.feedback, i)
+		x.feedback = append(x.feedback, &conn{w: w, from: x, to: h, slot: spec.index, feedback: true, slow: 1, prod: channel.NewProducer[payload](p)})
+	}
+	if spec.role == headRole || spec.role == bodyRole {
+		x.align = loop.NewAlign[payload](len(spec.from))
 	}
 }
 
@@ -179,6 +192,11 @@ func (x *exec) start() {
 	for _, c := range x.allOuts() {
 		c.retry(int64(x.w.rng.n(200)))
 	}
+	if x.ended {
+		// It had come to its end before.
+		x.end()
+		return
+	}
 	if x.spec.role == sourceRole {
 		x.read()
 	}
@@ -188,17 +206,12 @@ func (x *exec) start() {
 	x.pumpSoon()
 }
 
-func (x *exec) allOuts() []*conn {
-	if x.feedback != nil {
-		return append(slices.Clone(x.outs), x.feedback)
-	}
-	return x.outs
-}
+func (x *exec) allOuts() []*conn { return slices.Concat(x.outs, x.views, x.feedback) }
 
 // read is the life of a source: a row now and then.
 func (x *exec) read() {
 	x.w.after(int64(x.w.rng.between(200, 60_000)), func() {
-		if x.dead {
+		if x.dead || x.ended {
 			return
 		}
 		for range x.w.rng.between(1, 4) {
@@ -223,6 +236,11 @@ func (x *exec) room() bool {
 			return false
 		}
 	}
+	for _, c := range x.views {
+		if !c.room() {
+			return false
+		}
+	}
 	return true
 }
 
@@ -230,11 +248,14 @@ func (x *exec) room() bool {
 func (x *exec) emit(id rowID, variant uint32) {
 	n := len(x.spec.to)
 	x.outs[id.owner(n)].send(channel.Data, payload{id: id.plain(), variant: variant})
+	for _, c := range x.views {
+		c.send(channel.Data, payload{id: id.plain(), variant: variant})
+	}
 }
 
 // initiate begins a barrier at a source.
 func (x *exec) initiate(e checkpoint.Epoch, k checkpoint.Kind, mutation any) {
-	if !x.running {
+	if !x.running || x.ended {
 		return
 	}
 	if d, ok := mutation.(*deployment); ok {
@@ -244,21 +265,28 @@ func (x *exec) initiate(e checkpoint.Epoch, k checkpoint.Kind, mutation any) {
 		x.w.fail("actor %d: barrier %d is begun in epoch %d", x.spec.id, e, x.epoch)
 		return
 	}
-	x.passBarrier(e, k)
+	p := payload{epoch: e, kind: k}
+	x.mutate(mutation, &p)
+	x.passBarrier(p)
+	x.detach(p.drop)
+	x.ended = p.last
 	x.handOver(e, k, x.takeSnapshot(k))
+	if p.last {
+		x.end()
+	}
 }
 
 // passBarrier ends the epoch for the consumers.
-func (x *exec) passBarrier(e checkpoint.Epoch, k checkpoint.Kind) {
-	for _, c := range x.outs {
-		c.send(channel.Marker, payload{epoch: e, kind: k})
+func (x *exec) passBarrier(p payload) {
+	for _, c := range slices.Concat(x.outs, x.views) {
+		c.send(channel.Marker, p)
 	}
-	x.epoch = e + 1
+	x.epoch = p.epoch + 1
 }
 
-// takeSnapshot takes what has changed, if it is a checkpoint.
+// takeSnapshot takes what has changed, if it is a checkpoint, or the end.
 func (x *exec) takeSnapshot(k checkpoint.Kind) *snapshot {
-	if k == checkpoint.KindEpoch {
+	if k == checkpoint.KindEpoch && !x.ended {
 		return nil
 	}
 	s := x.dirty
@@ -267,13 +295,13 @@ func (x *exec) takeSnapshot(k checkpoint.Kind) *snapshot {
 	if x.gate != nil && x.w.cfg.Bug != NoAlignment {
 		s.inputs = x.gate.State()
 	}
-	for _, c := range x.outs {
+	for _, c := range slices.Concat(x.outs, x.views) {
 		s.outputs = append(s.outputs, c.prod.Position())
 	}
-	if x.feedback != nil {
-		s.feedback = x.feedback.prod.Position()
+	for _, c := range x.feedback {
+		s.feedback = append(s.feedback, c.prod.Position())
 	}
-	s.prepared = x.prepared
+	s.prepared, s.ended = x.prepared, x.ended
 	return s
 }
 
@@ -319,8 +347,11 @@ func (x *exec) pump() {
 	x.pumping = false
 }
 
-// admits tells whether a row of the input can be worked off now.
-func (x *exec) admits() bool {
+// admits tells whether a message of the input can be worked off now. A barrier can be always, but by one of several heads.
+func (x *exec) admits(k channel.Kind) bool {
+	if k == channel.Marker && (x.loop == nil || len(x.spec.tails[0].back) == 1) {
+		return true
+	}
 	if x.loop != nil && !x.loop.head.Admits() {
 		return false
 	}
@@ -333,7 +364,7 @@ func (x *exec) pumpInput() bool {
 	}
 	if x.gate.Pending() {
 		// Markers among them could pass without room, but only in their turn.
-		if k, _ := x.gate.PeekKind(); k == channel.Data && !x.admits() {
+		if k, _ := x.gate.PeekKind(); !x.admits(k) {
 			return false
 		}
 		it, _, err := x.gate.Next()
@@ -353,7 +384,7 @@ func (x *exec) pumpInput() bool {
 		if !x.gate.Readable(a.slot) {
 			continue
 		}
-		if a.m.Kind == channel.Data && !x.early(a) && !x.admits() {
+		if !x.early(a) && !x.admits(a.m.Kind) {
 			return false
 		}
 		x.queue = slices.Delete(x.queue, i, i+1)
@@ -417,7 +448,7 @@ func (x *exec) act(e arrived, v channel.Verdict) {
 	}
 	switch v {
 	case channel.Process:
-		x.process(e.m.Payload)
+		x.process(e.m.Payload, e.slot)
 	case channel.Aligned:
 		if !x.proc.lost {
 			if err := x.w.audit.Snapshot(channelOf(x.spec, false), x.gate.Version()); err != nil {
@@ -445,7 +476,7 @@ func (x *exec) unaligned(a arrived) {
 	x.lastSeq[a.slot] = a.m.Seq
 	a.from.acknowledge(a.m.Seq)
 	if a.m.Kind != channel.Marker {
-		x.process(a.m.Payload)
+		x.process(a.m.Payload, a.slot)
 		return
 	}
 	if p := a.m.Payload; p.epoch == x.epoch {
@@ -457,11 +488,13 @@ func (x *exec) unaligned(a arrived) {
 const dropped rowID = 1 << 23
 
 // process works off a row.
-func (x *exec) process(p payload) {
+func (x *exec) process(p payload, slot int) {
 	if p.id == dropped {
 		return
 	}
 	switch x.spec.role {
+	case viewRole:
+		x.count(p.id, p.variant)
 	case midRole:
 		variant := p.variant<<16 | uint32(x.w.rng.n(1<<12))
 		x.count(p.id, variant)
@@ -470,7 +503,7 @@ func (x *exec) process(p payload) {
 		x.count(p.id, p.variant)
 		x.tx = append(x.tx, entryOf{p.id, p.variant})
 	case headRole, bodyRole:
-		x.loopRow(p)
+		x.loopMessage(p, slot)
 	}
 }
 
@@ -485,18 +518,28 @@ func (x *exec) count(id rowID, variant uint32) {
 // barrier passes an aligned barrier.
 func (x *exec) barrier(p payload) {
 	switch x.spec.role {
-	case midRole:
-		x.passBarrier(p.epoch, p.kind)
-		x.handOver(p.epoch, p.kind, x.takeSnapshot(p.kind))
-	case sinkRole:
-		x.epoch = p.epoch + 1
-		if p.kind != checkpoint.KindEpoch {
-			x.prepare(p.epoch)
-		}
-		x.handOver(p.epoch, p.kind, x.takeSnapshot(p.kind))
 	case headRole, bodyRole:
 		x.loopBarrier(p)
+		return
+	case midRole:
+		x.passBarrier(p)
+	case sinkRole, viewRole:
+		x.epoch = p.epoch + 1
+		if x.spec.role == sinkRole && (p.kind != checkpoint.KindEpoch || p.last) {
+			x.prepare(p.epoch)
+		}
 	}
+	x.ended = p.last || p.drop == x.actor
+	x.handOver(p.epoch, p.kind, x.takeSnapshot(p.kind))
+	if x.ended {
+		x.end()
+	}
+}
+
+// end tells the worker that the work is done.
+func (x *exec) end() {
+	x.w.say("actor %d has finished", x.spec.id)
+	x.proc.take(checkpoint.InstanceEnded{Actor: x.actor, Attempt: x.attempt, State: checkpoint.ActorFinished})
 }
 
 // prepare ends the open transaction of a sink: from now on it can be committed by name.

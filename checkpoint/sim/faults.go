@@ -76,6 +76,9 @@ func (w *world) inject(f fault) {
 			return
 		}
 		x := xs[f.who/8%len(xs)]
+		if x.ended {
+			return
+		}
 		w.say("actor %d fails", x.spec.id)
 		x.dead = true
 		delete(p.execs, x.spec.id)

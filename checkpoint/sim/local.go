@@ -314,11 +314,11 @@ func (x *exec) reattach(d *deployment) {
 		x.w.fail("actor %d: %v", x.spec.id, err)
 		return
 	}
-	for _, c := range x.outs {
+	for _, c := range slices.Concat(x.outs, x.views) {
 		c.up = false
 		c.number++
 	}
-	x.outs = nil
+	x.outs, x.views = nil, nil
 	x.connectOuts(s, d.gen)
 	for _, c := range x.outs {
 		c.retry(int64(x.w.rng.n(200)))

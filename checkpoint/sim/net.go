@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/weirdb/weir/checkpoint"
+import (
+	"slices"
+
+	"github.com/weirdb/weir/checkpoint"
+)
 
 // post sends a control message: it may take any time, come twice, or never.
 func (w *world) post(from, to checkpoint.Party, m checkpoint.Message) {
@@ -15,6 +19,16 @@ func (w *world) post(from, to checkpoint.Party, m checkpoint.Message) {
 	}
 	if s, ok := m.(checkpoint.StartCheckpoint); ok && s.Mutation != nil {
 		w.local.injected(s)
+		w.carries(s)
+	}
+	if r, ok := m.(checkpoint.WorkerReport); ok && w.cfg.Bug == ForgetEnds {
+		r.Actors = slices.Clone(r.Actors)
+		for i := range r.Actors {
+			if r.Actors[i].State == checkpoint.ActorFinished {
+				r.Actors[i].States = nil
+			}
+		}
+		m = r
 	}
 	copies := 1
 	if !w.calm {

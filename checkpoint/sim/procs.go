@@ -155,6 +155,11 @@ func (p *coordProc) act(a checkpoint.Action) {
 		switch {
 		case a.To == checkpoint.CoordinatorRestoring:
 			w.res.Restores++
+		case a.To == checkpoint.CoordinatorFinished:
+			w.res.Finished++
+			if a.From == checkpoint.CoordinatorReconciling {
+				w.res.FinishedLate++
+			}
 		case a.From == checkpoint.CoordinatorReconciling && a.To == checkpoint.CoordinatorRunning:
 			w.res.Reconciled++
 		case a.To == checkpoint.CoordinatorRunning:
@@ -297,6 +302,10 @@ func (p *workerProc) toActor(m checkpoint.Message) {
 		if err != nil {
 			p.w.fail("actor %d: %v", m.Actor, err)
 			return
+		}
+		if old := p.execs[x.spec.id]; old != nil {
+			// One that has finished is there until another one comes.
+			old.dead = true
 		}
 		p.execs[x.spec.id] = x
 		p.take(r)

@@ -59,6 +59,10 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	for _, seed := range foundSeeds {
+		cfg := Config{Seed: seed, Plain: true}
+		if r := Run(cfg); r.Err != nil {
+			show(t, cfg, r)
+		}
 		runs(t, seed, 1)
 	}
 	if testing.Short() {

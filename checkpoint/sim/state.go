@@ -8,25 +8,34 @@ import (
 	"github.com/weirdb/weir/checkpoint/channel"
 )
 
-// rowID names an input row: its source and its number there. In loops it is also marked with the rounds that are left.
+// rowID names an input row: its source and its number there. In loops it is also marked with the rounds that are left, those of the inner
+// loop apart.
 type rowID uint32
 
 const (
 	sourceShift = 16
 	hopShift    = 24
+	innerShift  = 28
 	idMask      = 1<<hopShift - 1
+	hopMask     = 1<<(innerShift-hopShift) - 1
 )
 
 func row(source, n int) rowID         { return rowID(source<<sourceShift | n) }
 func (r rowID) source() int           { return int(r&idMask) >> sourceShift }
 func (r rowID) number() int           { return int(r) & (1<<sourceShift - 1) }
-func (r rowID) hops() int             { return int(r >> hopShift) }
-func (r rowID) withHops(n int) rowID  { return r&idMask | rowID(n)<<hopShift }
+func (r rowID) hops() int             { return int(r>>hopShift) & hopMask }
+func (r rowID) withHops(n int) rowID  { return r&^(hopMask<<hopShift) | rowID(n)<<hopShift }
+func (r rowID) inner() int            { return int(r >> innerShift) }
+func (r rowID) withInner(n int) rowID { return r&(1<<innerShift-1) | rowID(n)<<innerShift }
 func (r rowID) plain() rowID          { return r & idMask }
 func (r rowID) String() string        { return fmt.Sprintf("%d.%d", r.source(), r.number()) }
 func (r rowID) owner(n int) int       { return int(uint32(r.plain())*2654435761>>16) % n }
 func (r rowID) rounds() int           { return int(uint32(r.plain())*40503>>8) % 4 }
-func (r rowID) withRoundText() string { return fmt.Sprintf("%v/%d", r.plain(), r.hops()) }
+func (r rowID) withRoundText() string { return fmt.Sprintf("%v/%d/%d", r.plain(), r.hops(), r.inner()) }
+
+// route chooses one of n actors in a loop; innerRounds is how often the row goes round in the inner loop.
+func (r rowID) route(n int) int  { return int(uint32(r)*2246822519>>16) % n }
+func (r rowID) innerRounds() int { return int(uint32(r.withInner(0))*40503>>10) % 3 }
 
 // entry is what a state keeps of a row: how often it was counted, and what its producers made of it. A row that is
 // produced again by another incarnation is not the same.
@@ -44,8 +53,11 @@ type snapshot struct {
 	pos     int
 	inputs  []channel.Position
 	outputs []channel.Position
-	// feedback is the position in the feedback channel of a loop, of its head: where it reads, of its body: where it writes.
-	feedback channel.Position
+	// feedback are the positions in the feedback channels of a loop, of a head: where it reads from each tail, of a tail: where it writes
+	// to each head.
+	feedback []channel.Position
+	// ended: the actor has passed its last barrier.
+	ended bool
 	// owed are rows that a loop's head has applied and not sent; log is its slice of the feedback log.
 	owed []entryOf
 	log  []entryOf
@@ -94,7 +106,7 @@ func (s *snapshot) encode() []byte {
 		b = binary.AppendUvarint(b, uint64(e.count))
 		b = binary.AppendUvarint(b, uint64(e.variant))
 	}
-	for _, ps := range [][]channel.Position{s.inputs, s.outputs, {s.feedback}} {
+	for _, ps := range [][]channel.Position{s.inputs, s.outputs, s.feedback} {
 		b = binary.AppendUvarint(b, uint64(len(ps)))
 		for _, p := range ps {
 			b = appendPosition(b, p)
@@ -113,7 +125,10 @@ func (s *snapshot) encode() []byte {
 		b = binary.AppendUvarint(b, uint64(t.gen))
 		b = binary.AppendUvarint(b, uint64(t.epoch))
 	}
-	return b
+	if s.ended {
+		return append(b, 1)
+	}
+	return append(b, 0)
 }
 
 type decoder struct {
@@ -160,15 +175,14 @@ func (s *snapshot) apply(b []byte) error {
 		})
 	}
 	s.inputs, s.outputs = lists[0], lists[1]
-	if len(lists[2]) == 1 {
-		s.feedback = lists[2][0]
-	}
+	s.feedback = lists[2]
 	s.owed, s.log, s.prepared = nil, nil, nil
 	d.list(func() { s.owed = append(s.owed, entryOf{rowID(d.u()), uint32(d.u())}) })
 	d.list(func() { s.log = append(s.log, entryOf{rowID(d.u()), uint32(d.u())}) })
 	d.list(func() {
 		s.prepared = append(s.prepared, txName{checkpoint.ActorID(d.u()), channel.Generation(d.u()), checkpoint.Epoch(d.u())})
 	})
+	s.ended = d.u() == 1
 	if d.err == nil && len(d.b) > 0 {
 		return fmt.Errorf("%d bytes behind a state", len(d.b))
 	}

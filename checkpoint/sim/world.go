@@ -18,6 +18,8 @@ type Config struct {
 	Bug Bug
 	// Calm leaves out all that goes wrong.
 	Calm bool
+	// Plain leaves out what plan.more decides.
+	Plain bool
 	// Trace keeps what happens, for Result.Trace.
 	Trace bool
 }
@@ -55,6 +57,9 @@ type Counts struct {
 	Fallbacks int
 	// Regions were restarted alone. Overlaps are barriers that entered a loop while another was under way in it.
 	Regions, Overlaps int
+	// InnerRounds are rounds of an outer loop that ran an inner one to its fixpoint. Created and Dropped are views, as seen by the sources,
+	// Finished graphs that came to their end, FinishedLate those whose coordinator found that out from reports.
+	InnerRounds, Created, Dropped, Finished, FinishedLate int
 }
 
 // Add adds up counts.
@@ -68,7 +73,7 @@ func (c *Counts) fields() []*int {
 	return []*int{
 		&c.Events, &c.Checkpoints, &c.Restores, &c.Faults, &c.Reconciled, &c.Fenced, &c.Ahead, &c.Duplicates, &c.Held, &c.Spilled,
 		&c.HeldBack, &c.Reconnects, &c.Resent, &c.Replayed, &c.Rounds, &c.Recovered, &c.Undone, &c.Lost, &c.Repeated, &c.Aborted,
-		&c.Regions, &c.Overlaps, &c.Fallbacks,
+		&c.Regions, &c.Overlaps, &c.Fallbacks, &c.InnerRounds, &c.Created, &c.Dropped, &c.Finished, &c.FinishedLate,
 	}
 }
 
@@ -77,7 +82,7 @@ func (c *Counts) Missing() []string {
 	names := []string{
 		"events", "checkpoints", "restores", "faults", "reconciled", "fenced", "ahead", "duplicates", "held", "spilled",
 		"held back", "reconnects", "resent", "replayed", "rounds", "recovered", "undone", "lost", "repeated", "aborted",
-		"regions", "overlaps", "fallbacks",
+		"regions", "overlaps", "fallbacks", "inner rounds", "created", "dropped", "finished", "finished late",
 	}
 	var out []string
 	for i, v := range c.fields() {
@@ -117,6 +122,7 @@ type world struct {
 
 	incarnation uint64
 	local       *localFailover
+	clients     clientState
 	// fellBack: a checkpoint could not be read and an older one was restored. States are as right as ever then, but
 	// what the sinks have committed of the lost one cannot be taken back.
 	fellBack bool
@@ -161,6 +167,13 @@ type plan struct {
 	local bool
 	// corrupt: checkpoints may become unreadable.
 	corrupt bool
+	// heads and bodies are those of the loop; nested: there is a loop in its body, with innerHeads and innerBodies. phases is
+	// how many an iteration has.
+	heads, bodies, innerHeads, innerBodies, phases int
+	nested                                         bool
+	// views are how many jobs clients create, and perhaps drop; finish: they end the graph when all is read.
+	views  int
+	finish bool
 }
 
 // event is something that happens at a time.
@@ -240,6 +253,8 @@ func Run(cfg Config) Result {
 	w.local = w.makeLocal()
 	w.say("%d workers, %d sources of %d rows, %d mids, %d sinks, loop %v, %d faults", w.plan.workers, w.plan.sources, w.plan.rows,
 		w.plan.mids, w.plan.sinks, w.plan.loop, len(w.plan.faults))
+	w.say("%d heads, %d bodies, inner loop %v (%d, %d), %d phases, %d views, finish %v", w.plan.heads, w.plan.bodies, w.plan.nested, w.plan.innerHeads,
+		w.plan.innerBodies, w.plan.phases, w.plan.views, w.plan.finish)
 	w.startStore()
 	w.workers = make([]*workerProc, w.plan.workers)
 	for i := range w.workers {
@@ -247,6 +262,7 @@ func Run(cfg Config) Result {
 	}
 	w.startCoordinator()
 	w.client()
+	w.planViews()
 	for _, f := range w.plan.faults {
 		w.after(f.at, func() { w.inject(f) })
 	}
@@ -303,7 +319,13 @@ func (w *world) finished() bool {
 	if w.check.best < w.graph.total() || w.target.rows < w.graph.total() && !w.fellBack {
 		return false
 	}
-	return w.coord != nil && w.coord.c.State() == checkpoint.CoordinatorRunning
+	if !w.asWanted() || w.coord == nil {
+		return false
+	}
+	if w.plan.finish {
+		return w.coord.c.State() == checkpoint.CoordinatorFinished
+	}
+	return w.coord.c.State() == checkpoint.CoordinatorRunning
 }
 
 // situation describes where a run stands that does not go on.
