@@ -183,6 +183,8 @@ type Notice struct {
 	// Code is the SQLSTATE; empty is 01000 for a WARNING and 00000 for anything else.
 	Code                  sqlerr.Code
 	Message, Detail, Hint string
+	// Where says in what it happened, as in an error.
+	Where string
 }
 
 // Notification is what NOTIFY sends to a session that listens.

@@ -126,6 +126,8 @@ func (c *conn) errorResponse(severity string, err *sqlerr.Error, sql string) {
 		Hint:                clean(err.Hint),
 		Position:            characterPosition(sql, err.Pos),
 		Where:               clean(err.Where),
+		InternalQuery:       clean(err.Query),
+		InternalPosition:    internalPosition(err),
 		SchemaName:          clean(err.Schema),
 		TableName:           clean(err.Table),
 		ColumnName:          clean(err.Column),
@@ -140,6 +142,14 @@ func characterPosition(sql string, pos int) int32 {
 		return 0
 	}
 	return int32(utf8.RuneCountInString(sql[:pos])) + 1
+}
+
+// internalPosition is the position in the text that an error brings with it.
+func internalPosition(err *sqlerr.Error) int32 {
+	if err.Query == "" {
+		return 0
+	}
+	return characterPosition(err.Query, err.InternalPos)
 }
 
 func (c *conn) noticeResponse(n *Notice) {
@@ -160,6 +170,7 @@ func (c *conn) noticeResponse(n *Notice) {
 		Message:             clean(n.Message),
 		Detail:              clean(n.Detail),
 		Hint:                clean(n.Hint),
+		Where:               clean(n.Where),
 	})
 }
 

@@ -41,6 +41,8 @@ type Config struct {
 	Of *catalog.Relation
 	// Usable tells whether a batch plan may read an index; nil: all.
 	Usable func(*catalog.Relation) bool
+	// Variable gives the parameter that a name stands for which is no column, and its type; nil: there are none.
+	Variable func(parts []string) (n int, t types.Type, ok bool, err error)
 	// Eval computes an expression without columns, for constant folding. Nil: only what needs no
 	// computing is folded.
 	Eval func(scalar.Expr) (types.Datum, error)
@@ -109,7 +111,7 @@ func (p *Planner) binder(params []types.Type) *bind.Binder {
 		Catalog: p.cfg.Catalog, SearchPath: p.cfg.SearchPath, Registry: p.cfg.Registry,
 		ParseQuery: p.cfg.ParseQuery, ParseExpr: p.cfg.ParseExpr, Env: p.cfg.Env, Authorize: p.cfg.Authorize,
 		AuthorizeFunction: p.cfg.AuthorizeFunction, Visible: p.cfg.Visible,
-		Of: p.cfg.Of,
+		Of: p.cfg.Of, Variable: p.cfg.Variable,
 	}, params)
 }
 

@@ -43,6 +43,8 @@ type Config struct {
 	Visible *[]catalog.ID
 	// Of is the relation whose stored query is bound, nil if it is not one.
 	Of *catalog.Relation
+	// Variable gives the parameter that a name of the text itself stands for which is no column; nil: there are none.
+	Variable func(parts []string) (n int, t types.Type, ok bool, err error)
 }
 
 // Binder binds one statement.

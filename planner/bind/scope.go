@@ -139,6 +139,9 @@ func (b *Binder) relColumns(rel *catalog.Relation, name string) *relItem {
 // column resolves a column reference.
 func (b *Binder) column(s *scope, c *ast.ColumnRef) scalar.Expr {
 	if s.noColumns != "" {
+		if x := b.variable(c.Parts, c.Pos); x != nil {
+			return x
+		}
 		fail(sqlerr.FeatureNotSupported, c.Pos, "%s", s.noColumns)
 	}
 	switch len(c.Parts) {
@@ -153,6 +156,23 @@ func (b *Binder) column(s *scope, c *ast.ColumnRef) scalar.Expr {
 	}
 	fail(sqlerr.SyntaxError, c.Pos, "improper qualified name (too many dotted names): %s", dotted(c.Parts))
 	return nil
+}
+
+// variable gives the parameter that a name stands for in the text itself, nil if it stands for none.
+func (b *Binder) variable(parts []string, pos int) scalar.Expr {
+	if b.cfg.Variable == nil || len(b.views) > 0 || len(b.inlining) > 0 {
+		return nil
+	}
+	n, t, ok, err := b.cfg.Variable(parts)
+	check(err, pos)
+	if !ok {
+		return nil
+	}
+	for len(b.params) < n {
+		b.params = append(b.params, types.T(types.Unknown))
+	}
+	b.params[n-1] = t
+	return &scalar.Param{Node: scalar.Node{T: t, Pos: pos}, N: n}
 }
 
 func dotted(parts []string) string {
@@ -180,12 +200,19 @@ func (b *Binder) bareColumn(s *scope, c *ast.ColumnRef) scalar.Expr {
 			fail(sqlerr.AmbiguousColumn, c.Pos, "column reference \"%s\" is ambiguous", name)
 		}
 		if n == 1 {
+			if b.variable(c.Parts, c.Pos) != nil {
+				raise(sqlerr.New(sqlerr.AmbiguousColumn, c.Pos, "column reference \"%s\" is ambiguous", name).
+					WithDetail("It could refer to either a PL/pgSQL variable or a table column."))
+			}
 			b.useColumn(id, c.Pos, len(c.Parts))
 			return b.Meta.RefAt(id, c.Pos)
 		}
 		if x := b.parameter(at, "", name); x != nil {
 			return x
 		}
+	}
+	if x := b.variable(c.Parts, c.Pos); x != nil {
+		return x
 	}
 	// A relation's name alone is its whole row.
 	for at := s; at != nil; at = at.parent {
@@ -250,6 +277,9 @@ func (b *Binder) qualified(s *scope, c *ast.ColumnRef, schema, rel, name string)
 			if x := b.parameter(at, rel, name); x != nil {
 				return x
 			}
+		}
+		if x := b.variable(c.Parts, c.Pos); x != nil {
+			return x
 		}
 		raise(missingRel(s, schema, rel, c.Pos))
 	}

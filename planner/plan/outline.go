@@ -110,16 +110,7 @@ func (s *Stream) ExplainNoted(notes Notes) string {
 
 // OutlineJSON writes trees as PostgreSQL writes plans: [{"Plan": {...}}, ...]. more are properties beside the plan.
 func OutlineJSON(os []*Outline, more ...Note) (string, error) {
-	var list []map[string]any
-	for i, o := range os {
-		m := map[string]any{"Plan": o.object()}
-		for _, n := range more {
-			if i == 0 {
-				m[n.Name] = n.Value
-			}
-		}
-		list = append(list, m)
-	}
+	list := outlineObjects(os, more)
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

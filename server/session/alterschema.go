@@ -10,12 +10,12 @@ import (
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
-// plpgsql is the one extension that every PostgreSQL has. Dumps name it, and there is nothing to do for it: what needs it is a
+// plpgsqlExtension is the one extension that every PostgreSQL has. Dumps name it, and there is nothing to do for it: what needs it is a
 // function, which is refused.
-const plpgsql = "plpgsql"
+const plpgsqlExtension = "plpgsql"
 
 func (d *definer) createExtension(st *ast.CreateExtension) error {
-	if st.Name != plpgsql {
+	if st.Name != plpgsqlExtension {
 		return sqlerr.Newf(sqlerr.FeatureNotSupported, "extension \"%s\" is not available", st.Name)
 	}
 	if !st.IfNotExists {
@@ -26,7 +26,7 @@ func (d *definer) createExtension(st *ast.CreateExtension) error {
 }
 
 func (d *definer) commentExtension(st *ast.Comment) error {
-	if n := st.Name.Parts[0]; n != plpgsql {
+	if n := st.Name.Parts[0]; n != plpgsqlExtension {
 		return sqlerr.Newf(sqlerr.UndefinedObject, "extension \"%s\" does not exist", n)
 	}
 	return nil

@@ -532,6 +532,9 @@ func (w *write) sendReturning(e *execution, tag string) (pgwire.Result, error) {
 		r.chunks = []*vec.Chunk{out}
 	}
 	e.rest = nil
+	if e.collect != nil {
+		return r.give(e)
+	}
 	return r.send(e.w)
 }
 

@@ -26,7 +26,7 @@ import (
 type explainOptions struct {
 	analyze, state  bool
 	timing, summary bool
-	// format is text, json or dot.
+	// format is text, json, xml, yaml or dot.
 	format string
 }
 
@@ -64,10 +64,8 @@ func (s *session) explainOptions(st *ast.Explain) (explainOptions, error) {
 			_, err = on(x) // there is nothing that could be left out
 		case "format":
 			switch f := strings.ToLower(x.Value); f {
-			case "text", "json", "dot":
+			case "text", "json", "xml", "yaml", "dot":
 				o.format = f
-			case "xml", "yaml":
-				err = sqlerr.New(sqlerr.FeatureNotSupported, x.Pos, "EXPLAIN (FORMAT %s) is not supported", strings.ToUpper(f))
 			default:
 				err = sqlerr.New(sqlerr.InvalidParameterValue, x.Pos, "unrecognized value for EXPLAIN option \"format\": %q", x.Value)
 			}
@@ -82,6 +80,20 @@ func (s *session) explainOptions(st *ast.Explain) (explainOptions, error) {
 		return o, sqlerr.Newf(sqlerr.InvalidParameterValue, "EXPLAIN option TIMING requires ANALYZE")
 	}
 	return o, nil
+}
+
+// xmlOID is the type of a plan in XML. There are no values of it otherwise.
+const xmlOID = 142
+
+// explainOID is the type of a plan's column.
+func explainOID(format string) uint32 {
+	switch format {
+	case "json":
+		return types.T(types.Json).OID()
+	case "xml":
+		return xmlOID
+	}
+	return types.T(types.Text).OID()
 }
 
 // explained is a plan with what is to be said of it.
@@ -116,6 +128,10 @@ func (x *explained) lines(format string) ([]string, error) {
 	case "json":
 		out, err := plan.OutlineJSON(outline, x.more...)
 		return []string{strings.TrimRight(out, "\n")}, err
+	case "xml":
+		return []string{plan.OutlineXML(outline, x.more...)}, nil
+	case "yaml":
+		return []string{plan.OutlineYAML(outline, x.more...)}, nil
 	case "dot":
 		text = plan.OutlineDOT(outline)
 	default:
@@ -155,7 +171,7 @@ func (s *session) explain(ctx context.Context, t *tx, st *ast.Explain) (*textRes
 	for _, w := range x.warnings {
 		s.warn(sqlerr.Warning, w, "")
 	}
-	r := &textResult{names: []string{"QUERY PLAN"}, tag: "EXPLAIN"}
+	r := &textResult{names: []string{"QUERY PLAN"}, tag: "EXPLAIN", oid: explainOID(o.format)}
 	for _, l := range lines {
 		r.rows = append(r.rows, []string{l})
 	}

@@ -24,8 +24,8 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err != nil {
 		return err
 	}
-	if st.Unique && (parent.Kind != catalog.Table || parent.HasConnector()) {
-		return d.uniqueOfOthers(st, parent)
+	if st.Unique && parent.HasConnector() {
+		return d.uniqueOfOthers(st)
 	}
 	pl := d.planner()
 	def, cols, names, err := d.indexColumns(pl, st, parent)
@@ -76,7 +76,12 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 		return err
 	}
 	setColumns(rel, stream)
-	if !st.Unique {
+	if st.Unique && parent.Kind == catalog.MatView {
+		if err := d.s.verifyUnique(ctx, d.t, parent, name, def); err != nil {
+			return err
+		}
+	}
+	if !st.Unique || parent.Kind == catalog.MatView {
 		return d.t.inc.AddQuery(ctx, rel, stream, d.watch)
 	}
 	def.Table = uint32(d.t.inc.AllocID())
@@ -90,12 +95,8 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 }
 
 // uniqueOfOthers refuses a unique index on what statements do not write to.
-func (d *definer) uniqueOfOthers(st *ast.CreateIndex, parent *catalog.Relation) error {
-	what := "a materialized view"
-	if parent.Kind == catalog.Table {
-		what = "a table with a connector"
-	}
-	return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "CREATE UNIQUE INDEX on %s is not supported", what).
+func (d *definer) uniqueOfOthers(st *ast.CreateIndex) error {
+	return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "CREATE UNIQUE INDEX on a table with a connector is not supported").
 		WithHint("CREATE INDEX makes one that reads use.")
 }
 

@@ -170,8 +170,11 @@ func (s *session) modifyingQuery(ctx context.Context, t *tx, e *execution) (pgwi
 	if err != nil {
 		return pgwire.Result{}, err
 	}
-	e.columns(p.columns)
 	e.rest = nil
+	if e.collect != nil {
+		return r.give(e)
+	}
+	e.columns(p.columns)
 	return r.send(e.w)
 }
 

@@ -48,6 +48,18 @@ func (r *result) send(w pgwire.ResultWriter) (pgwire.Result, error) {
 	return pgwire.Result{Tag: fmt.Sprintf("%s %d", r.tag, n)}, nil
 }
 
+// give hands the rows to who collects them.
+func (r *result) give(e *execution) (pgwire.Result, error) {
+	n := 0
+	for _, c := range r.chunks {
+		if err := e.collect(nil, c); err != nil {
+			return pgwire.Result{}, err
+		}
+		n += c.Len()
+	}
+	return pgwire.Result{Tag: fmt.Sprintf("%s %d", r.tag, n)}, nil
+}
+
 // query runs a SELECT.
 func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
 	p := e.p
@@ -77,6 +89,10 @@ func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result
 	as := appendersFor(columnTypes(p), e.formats, s.typeEnv())
 	n := 0
 	err = s.runBatch(ctx, t, b, func(c *vec.Chunk) error {
+		if e.collect != nil {
+			n += c.Len()
+			return e.collect(nil, c)
+		}
 		e.columns(p.columns)
 		n += c.Len()
 		return writeRows(e.w.Rows(), c, 0, c.Len(), as)

@@ -44,8 +44,9 @@ type Backend struct {
 	// nil: they are as usual.
 	Fact func(setting string) (string, bool)
 
-	logins logins
-	hub    hub
+	logins   logins
+	hub      hub
+	advisory advisoryLocks
 }
 
 // Database is the name of the one database.
@@ -56,7 +57,7 @@ func (b *Backend) Connect(_ context.Context, st pgwire.Startup, client pgwire.Cl
 	if st.Database != Database && st.Database != st.User && st.Database != "postgres" {
 		return nil, sqlerr.Newf(sqlerr.InvalidCatalogName, "database %q does not exist", st.Database)
 	}
-	s := &session{b: b, client: client, login: st.User, pid: st.PID, vars: newVars()}
+	s := &session{b: b, client: client, login: st.User, pid: st.PID, vars: newVars(), holder: advisoryHolder{pid: st.PID}, running: context.Background()}
 	s.vars.initial[settingAuth] = st.User
 	if err := s.admit(); err != nil {
 		return nil, err
@@ -97,6 +98,11 @@ type session struct {
 	// taken are the values of sequences that currval and lastval give.
 	taken taken
 	vars  *vars
+	// variable is that of the statement that is being planned.
+	variable func(parts []string) (int, types.Type, bool, error)
+	// holder has the session's advisory locks, and running is the context of the statement that runs.
+	holder  advisoryHolder
+	running context.Context
 	// tx is the open transaction, implicit or not; nil between statements.
 	tx *tx
 }
@@ -135,6 +141,8 @@ type savepoint struct {
 	vars map[string]string
 	// open is how many cursors were opened before; listens and notes are how many there were.
 	open, listens, notes int
+	// local is how many advisory locks the transaction had.
+	local int
 }
 
 func (s *session) Params() []pgwire.ParameterStatus {
@@ -189,6 +197,7 @@ func (s *session) Abort() {
 				o.strip()
 			}
 			s.tx.mu.Unlock()
+			s.unlockLocal(0)
 		}
 	default:
 		s.rollback()
@@ -201,6 +210,7 @@ func (s *session) Close() {
 	if s.tx != nil {
 		s.rollback()
 	}
+	s.b.advisory.unlockAll(&s.holder)
 }
 
 // begin makes sure that there is a transaction on a living incarnation.
@@ -260,6 +270,7 @@ func (s *session) now() time.Time {
 func (s *session) commit(ctx context.Context) error {
 	t := s.tx
 	s.tx = nil
+	defer s.unlockLocal(0)
 	defer t.end()
 	if t.failed {
 		s.vars.restore(t.vars)
@@ -332,6 +343,7 @@ func (s *session) rollback() {
 	s.vars.restore(t.vars)
 	s.closeCursors(t, 0)
 	t.end()
+	s.unlockLocal(0)
 }
 
 // commit makes the writes durable.
@@ -464,6 +476,8 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			return st
 		},
 		Cursors:           s.cursors,
+		Advisory:          advisory{s},
+		AdvisoryLocks:     s.b.advisory.rows,
 		Sequences:         sequences{s, t},
 		Fills:             func() []syscat.Fill { return fills(t.inc) },
 		Notify:            func(channel, payload string) error { return s.notify(t, channel, payload) },
@@ -512,13 +526,11 @@ func (s *session) notice(code sqlerr.Code, msg string) {
 
 // tell sends a notice that client_min_messages lets pass.
 func (s *session) tell(n *pgwire.Notice) {
-	switch s.vars.get("client_min_messages") {
-	case "error":
+	levels := []string{"debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"}
+	least := slices.Index(levels, s.vars.get("client_min_messages"))
+	rank := map[string]int{"DEBUG": 4, "LOG": 5, "WARNING": 7, "INFO": len(levels)}
+	if r, ok := rank[n.Severity]; !ok && least > 6 || ok && r < least {
 		return
-	case "warning":
-		if n.Severity != "WARNING" {
-			return
-		}
 	}
 	s.client.Notice(n)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/expr"
+	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/planner/plan"
@@ -41,9 +42,11 @@ type prepared struct {
 	zone    string
 	user    string
 	bound   *planner.Bound
-	batch   *plan.Batch
-	dml     *plan.DML
-	columns []pgwire.Column
+	// variable gives a name that is no column a meaning, as planner.Config.Variable; nil: it has none.
+	variable func(parts []string) (int, types.Type, bool, error)
+	batch    *plan.Batch
+	dml      *plan.DML
+	columns  []pgwire.Column
 	// with are the data-modifying statements in WITH of a SELECT.
 	with []plan.Modifying
 }
@@ -174,7 +177,9 @@ func (p *prepared) plan(t *tx) error {
 	if p.bound != nil && p.version == cat.Version && slices.Equal(p.path, path) && p.zone == zone && p.user == s.user() && !p.lostIndex(t) {
 		return nil
 	}
+	s.variable = p.variable
 	pl := s.planner(cat, path)
+	s.variable = nil
 	given := p.given
 	if p.bound != nil {
 		given = p.bound.ParamTypes
@@ -225,6 +230,7 @@ func (s *session) planner(cat *catalog.Catalog, path []string) *planner.Planner 
 		Catalog: syscat.WithSystem(cat), SearchPath: path, Registry: s.b.Registry,
 		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: s.typeEnv(),
 		Authorize: s.authorize(cat), AuthorizeFunction: s.authorizeFunction(cat),
+		Variable: s.variable,
 		Usable: func(ix *catalog.Relation) bool {
 			return s.tx == nil || s.tx.inc == nil || s.tx.inc.StalledError(ix) == nil
 		},
@@ -329,6 +335,8 @@ type execution struct {
 	announce bool
 	// announced: they have been.
 	announced bool
+	// collect, if it is set, takes the rows in place of w; names are those of columns of text that nobody knew before.
+	collect func(names []string, rows *vec.Chunk) error
 	// rest is set if maxRows may have stopped the execution.
 	rest rest
 }
@@ -365,6 +373,7 @@ func (s *session) within(ctx context.Context, f func(ctx context.Context, t *tx)
 	defer done()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	s.running = ctx
 	if err := t.inc.Ctx.Err(); err != nil {
 		return pgwire.Result{}, t.inc.Explain(err)
 	}
@@ -438,6 +447,8 @@ func (s *session) dispatchOnce(ctx context.Context, t *tx, e *execution) (pgwire
 		return s.setConstraints(ctx, t, e, st)
 	case *ast.Maintain:
 		return s.maintain(ctx, t, st)
+	case *ast.Do:
+		return s.runDo(ctx, t, e, st)
 	case *ast.LockTable:
 		return s.lockTable(ctx, t, st)
 	case *ast.Set, *ast.Reset, *ast.Show, *ast.Explain, *ast.Prepare, *ast.Execute, *ast.Deallocate, *ast.Discard, *ast.Simple:

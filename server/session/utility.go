@@ -109,7 +109,7 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 	}
 	t := s.tx
 	if st.Kind == ast.TxSavepoint {
-		t.saves = append(t.saves, savepoint{st.Name, t.writes.Save(), s.vars.snapshot(), len(t.open), len(t.listens), len(t.notes)})
+		t.saves = append(t.saves, s.save(t, st.Name))
 		return pgwire.Result{Tag: tag}, nil
 	}
 	at := -1
@@ -125,13 +125,29 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 		t.saves = t.saves[:at]
 		return pgwire.Result{Tag: tag}, nil
 	}
-	t.writes.Restore(t.saves[at].at)
-	s.closeCursors(t, t.saves[at].open)
-	t.listens, t.notes = t.listens[:t.saves[at].listens], t.notes[:t.saves[at].notes]
-	s.vars.restore(t.saves[at].vars)
+	s.backTo(t, t.saves[at])
 	t.saves = t.saves[:at+1]
 	t.failed = false
 	return pgwire.Result{Tag: tag}, nil
+}
+
+// save makes a savepoint.
+func (s *session) save(t *tx, name string) savepoint {
+	return savepoint{name, t.writes.Save(), s.vars.snapshot(), len(t.open), len(t.listens), len(t.notes), len(s.holder.local)}
+}
+
+// backTo goes back to a savepoint.
+func (s *session) backTo(t *tx, sp savepoint) {
+	t.writes.Restore(sp.at)
+	s.closeCursors(t, min(sp.open, len(t.open)))
+	s.unlockLocal(min(sp.local, len(s.holder.local)))
+	t.listens, t.notes = t.listens[:sp.listens], t.notes[:sp.notes]
+	s.vars.restore(sp.vars)
+}
+
+// textColumn describes a column of text.
+func textColumn(name string) pgwire.Column {
+	return pgwire.Column{Name: name, TypeOID: types.T(types.Text).OID(), TypeLen: -1, TypeMod: -1}
 }
 
 // textResult is a small result of text columns.
@@ -139,13 +155,18 @@ type textResult struct {
 	names []string
 	rows  [][]string
 	tag   string
+	// oid is the type of all columns, 0 for text.
+	oid uint32
 }
 
 func (r *textResult) columns() []pgwire.Column {
 	cols := make([]pgwire.Column, len(r.names))
 	for i, n := range r.names {
-		t := types.T(types.Text)
-		cols[i] = pgwire.Column{Name: n, TypeOID: t.OID(), TypeLen: -1, TypeMod: -1}
+		oid := r.oid
+		if oid == 0 {
+			oid = types.T(types.Text).OID()
+		}
+		cols[i] = pgwire.Column{Name: n, TypeOID: oid, TypeLen: -1, TypeMod: -1}
 	}
 	return cols
 }
@@ -166,7 +187,13 @@ func (r *textResult) send(e *execution) (pgwire.Result, error) {
 		}
 		c.AppendRow(ds, 1)
 	}
-	if err := writeRows(e.w.Rows(), c, 0, c.Len(), appendersFor(ts, e.formats, nil)); err != nil {
+	var err error
+	if e.collect != nil {
+		err = e.collect(r.names, c)
+	} else {
+		err = writeRows(e.w.Rows(), c, 0, c.Len(), appendersFor(ts, e.formats, nil))
+	}
+	if err != nil {
 		return pgwire.Result{}, err
 	}
 	tag := r.tag
@@ -182,7 +209,11 @@ func (s *session) utilityColumns(ctx context.Context, text string, st ast.Statem
 	case *ast.Show:
 		return (&textResult{names: showNames(st)}).columns(), nil
 	case *ast.Explain:
-		return (&textResult{names: []string{"QUERY PLAN"}}).columns(), nil
+		o, err := s.explainOptions(st)
+		if err != nil {
+			return nil, err
+		}
+		return (&textResult{names: []string{"QUERY PLAN"}, oid: explainOID(o.format)}).columns(), nil
 	case *ast.Subscribe:
 		t, err := s.begin(ctx)
 		if err != nil {
@@ -450,6 +481,7 @@ func (s *session) discard(t *tx, st *ast.Discard) (pgwire.Result, error) {
 			return pgwire.Result{}, err
 		}
 		t.listens = append(t.listens, listening{})
+		s.b.advisory.unlockAll(&s.holder)
 	}
 	return pgwire.Result{Tag: "DISCARD " + what}, nil
 }
@@ -479,7 +511,9 @@ func (s *session) simple(ctx context.Context, t *tx, st *ast.Simple) (pgwire.Res
 		d := &definer{s: s, t: t, cat: t.inc.Catalog()}
 		var rel *catalog.Relation
 		if rel, err = d.find(ast.KindMatView, *st.Name, false); err == nil {
-			err = t.inc.AwaitFresh(ctx, []*catalog.Relation{rel})
+			if err = t.inc.AwaitFresh(ctx, []*catalog.Relation{rel}); err == nil {
+				err = s.refreshUnique(ctx, t, rel)
+			}
 		}
 	default:
 		return pgwire.Result{}, sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "%s is not supported yet", tag)

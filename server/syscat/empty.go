@@ -19,7 +19,6 @@ pg_catalog pg_event_trigger 3466 oid oid!, evtname name!, evtevent name!, evtown
 pg_catalog pg_init_privs 3394 objoid oid!, classoid oid!, objsubid int4!, privtype char!, initprivs aclitem[]!
 pg_catalog pg_largeobject 2613 loid oid!, pageno int4!, data bytea!
 pg_catalog pg_largeobject_metadata 2995 oid oid!, lomowner oid!, lomacl aclitem[]
-pg_catalog pg_locks view locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid oid, classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, fastpath bool, waitstart timestamptz
 pg_catalog pg_parameter_acl 6243 oid oid!, parname text!, paracl aclitem[]
 pg_catalog pg_partitioned_table 3350 partrelid oid!, partstrat char!, partnatts int2!, partdefid oid!, partattrs int2vector!, partclass oidvector!, partcollation oidvector!, partexprs pg_node_tree
 pg_catalog pg_policies view schemaname name, tablename name, policyname name, permissive text, roles name[], cmd text, qual text, with_check text

@@ -19,7 +19,7 @@ var (
 func Registry() *fn.Registry { return registry() }
 
 var registry = sync.OnceValue(func() *fn.Registry {
-	fs := append(fn.Define(fn.Scalar, catalogFuncs), fn.Define(fn.Table, catalogTableFuncs)...)
+	fs := append(fn.Define(fn.Scalar, catalogFuncs+advisoryFuncs), fn.Define(fn.Table, catalogTableFuncs)...)
 	for _, f := range fs {
 		f.Catalog = true
 	}

@@ -116,7 +116,6 @@ inet_server_addr() text stable
 inet_server_port() int4 stable
 inet_client_addr() text stable
 inet_client_port() int4 stable
-pg_advisory_unlock_all() void volatile
 
 # Sizes, statistics and properties.
 pg_relation_size(regclass) int8 stable

@@ -23,6 +23,7 @@ var impls = sync.OnceValue(func() implTable {
 	t.sequences()
 	t.privileges()
 	t.session()
+	t.advisory()
 	t.sizes()
 	return t
 })
@@ -240,7 +241,6 @@ func (t implTable) session() {
 		return types.DInt(1), nil
 	}, "pg_encoding_max_length(int4)")
 	t.always(types.Null, "inet_server_addr()", "inet_server_port()", "inet_client_addr()", "inet_client_port()")
-	t.always(types.DStr(""), "pg_advisory_unlock_all()") // no session holds any
 }
 
 // utf8Encoding is PostgreSQL's number of the only encoding.

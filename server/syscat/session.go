@@ -43,6 +43,8 @@ func sessionRelations() []relation {
 	return []relation{
 		{schema: pgCatalog, name: "pg_cursors", view: true, cols: `
 			name text, statement text, is_holdable bool, is_binary bool, is_scrollable bool, creation_time timestamptz`, rows: cursorRows},
+		{schema: pgCatalog, name: "pg_locks", view: true, cols: `
+			locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid oid, classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, fastpath bool, waitstart timestamptz`, rows: lockRows},
 		{schema: pgCatalog, name: "weir_subscriptions", view: true, cols: `
 			id oid, pid int4, statement text, since timestamptz, epoch int8, buffered_bytes int8`, rows: subscriptionRows},
 		{schema: pgCatalog, name: "weir_progress", view: true, cols: `

@@ -66,6 +66,9 @@ type Env struct {
 	// Notify is pg_notify, and ListeningChannels pg_listening_channels; nil refuses it, and has none.
 	Notify            func(channel, payload string) error
 	ListeningChannels func() [][]types.Datum
+	// Advisory takes advisory locks, and AdvisoryLocks lists those of all sessions; nil refuses it, and has none.
+	Advisory      Advisory
+	AdvisoryLocks func() []AdvisoryLock
 	// RowErrors are those that the user may see; nil: there are none.
 	RowErrors func() ([]RowError, error)
 	// Subscriptions are those of all sessions; nil: none.

@@ -308,6 +308,13 @@ type (
 		Text string
 		Pos  int
 	}
+	// Do is DO. BodyPos is where Body begins in the text if it stands there as it is, else -1.
+	Do struct {
+		Language string
+		Body     string
+		BodyPos  int
+		Pos      int
+	}
 	// Comment is COMMENT ON kind name IS text (nil: IS NULL).
 	Comment struct {
 		Kind   ObjectKind
@@ -378,5 +385,6 @@ func (*Execute) stmt()      {}
 func (*Deallocate) stmt()   {}
 func (*Discard) stmt()      {}
 func (*Simple) stmt()       {}
+func (*Do) stmt()           {}
 func (*Comment) stmt()      {}
 func (*Unsupported) stmt()  {}

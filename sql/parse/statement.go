@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/parse/lex"
+	"github.com/weirdb/weir/sql/sqlerr"
 )
 
 // statement reads one statement.
@@ -106,6 +107,8 @@ func (p *parser) statement() ast.Statement {
 		return p.maintain()
 	case "lock":
 		return p.lockTable()
+	case "do":
+		return p.do()
 	case "backup":
 		p.next()
 		p.acceptWord("database")
@@ -129,6 +132,41 @@ func (p *parser) statement() ast.Statement {
 	return nil
 }
 
+// do reads DO: the code and LANGUAGE in any order.
+func (p *parser) do() ast.Statement {
+	d := &ast.Do{Pos: p.pos(), BodyPos: -1}
+	p.next()
+	hasBody := false
+	for p.err == nil && (p.tok().Kind == lex.String || p.isWord("language")) {
+		t := p.tok()
+		if p.acceptWord("language") {
+			if d.Language != "" {
+				p.failf(sqlerr.SyntaxError, t.Pos, "conflicting or redundant options")
+				return nil
+			}
+			d.Language = p.nonReservedOrString()
+			continue
+		}
+		if hasBody {
+			p.failf(sqlerr.SyntaxError, t.Pos, "conflicting or redundant options")
+			return nil
+		}
+		hasBody = true
+		d.Body = p.stringLit()
+		if raw := p.src[t.Pos:t.End]; strings.Count(raw, d.Body) > 0 && d.Body != "" {
+			d.BodyPos = t.Pos + strings.Index(raw, d.Body)
+		}
+	}
+	if p.err == nil && !hasBody {
+		if d.Language == "" {
+			p.unexpected()
+			return nil
+		}
+		p.failf(sqlerr.SyntaxError, sqlerr.NoPos, "no inline code specified")
+	}
+	return d
+}
+
 func (p *parser) selectStatement() ast.Statement {
 	if q := p.parseQuery(); q != nil {
 		return q
@@ -140,7 +178,7 @@ func (p *parser) selectStatement() ast.Statement {
 // its first word.
 func unsupportedStatement(word string) (name string, ok bool) {
 	switch word {
-	case "call", "do", "load", "import", "security":
+	case "call", "load", "import", "security":
 		return strings.ToUpper(word), true
 	}
 	return "", false

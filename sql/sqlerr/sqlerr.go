@@ -141,6 +141,9 @@ type Error struct {
 	Where string
 	// Pos is the byte offset in the statement's text, counted from 0, or NoPos.
 	Pos int
+	// Query is the text in which InternalPos is an offset, where that is not the statement: one that a DO block made. "" for none.
+	Query       string
+	InternalPos int
 	// Schema, Table, Column and Constraint name the objects of an integrity error.
 	Schema, Table, Column, Constraint string
 	// Cause is what the error wraps, or nil.
