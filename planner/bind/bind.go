@@ -84,6 +84,8 @@ type Binder struct {
 	around   [][]*cte
 	// inlinedCalls and copied count what maxInlined and maxCopied bound.
 	inlinedCalls, copied int
+	// derivedAs has the names that subqueries in FROM and views have there.
+	derivedAs map[logical.Node]string
 	// locks are what FOR UPDATE locks.
 	locks []Lock
 }

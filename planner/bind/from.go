@@ -181,7 +181,17 @@ func (b *Binder) viewRef(q *scope, rel *catalog.Relation, alias *ast.Alias, pos 
 		}
 	}
 	b.columnsOf(r)
-	return b.single(q, sub.Node, r, alias, "table")
+	f := b.single(q, sub.Node, r, alias, "table")
+	b.nameDerived(sub.Node, r.name)
+	return f
+}
+
+// nameDerived notes the name of a subquery in FROM or of a view.
+func (b *Binder) nameDerived(n logical.Node, name string) {
+	if b.derivedAs == nil {
+		b.derivedAs = map[logical.Node]string{}
+	}
+	b.derivedAs[n] = name
 }
 
 func (b *Binder) cteRef(q *scope, c *cte, alias *ast.Alias) *fromItem {
@@ -334,6 +344,7 @@ func (b *Binder) derived(q, left *scope, t *ast.DerivedTable) *fromItem {
 	for i, c := range sub.Cols {
 		r.cols = append(r.cols, scopeCol{name: c.Name, id: c.ID, fields: sub.fields[i]})
 	}
+	b.nameDerived(sub.Node, t.Alias.Name)
 	return b.single(q, sub.Node, r, t.Alias, "table")
 }
 

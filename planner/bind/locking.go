@@ -12,8 +12,6 @@ import (
 // Lock is a table whose rows a query locks.
 type Lock struct {
 	Rel *catalog.Relation
-	// NoWait: an error instead of waiting. SkipLocked: without rows that others have locked.
-	NoWait, SkipLocked bool
 	// Clause is the clause as messages name it, FOR UPDATE for example.
 	Clause string
 }
@@ -33,8 +31,14 @@ func notLocking(q *ast.Select) {
 	}
 }
 
-// lockRows notes the tables that a query locks; from is what its FROM gives.
-func (b *Binder) lockRows(s *scope, c *ast.SelectCore, q *ast.Select, from logical.Node) {
+// strengths are the words behind FOR.
+var strengths = map[string]logical.LockStrength{
+	"KEY SHARE": logical.ForKeyShare, "SHARE": logical.ForShare, "NO KEY UPDATE": logical.ForNoKeyUpdate, "UPDATE": logical.ForUpdate,
+}
+
+// lockRows gives the tables that a query locks, and its FROM, where tables inside of subqueries and views are locked.
+func (b *Binder) lockRows(s *scope, c *ast.SelectCore, q *ast.Select, from logical.Node) (logical.Node, []logical.LockRel) {
+	var rels []logical.LockRel
 	for _, l := range q.Locking {
 		what := ""
 		switch {
@@ -54,6 +58,9 @@ func (b *Binder) lockRows(s *scope, c *ast.SelectCore, q *ast.Select, from logic
 		if what != "" {
 			fail(sqlerr.FeatureNotSupported, sqlerr.NoPos, "FOR %s is not allowed with %s", l.Strength, what)
 		}
+		if l.SkipLocked && q.WithTies {
+			fail(sqlerr.SyntaxError, l.Pos, "SKIP LOCKED and WITH TIES options cannot be used together")
+		}
 		var of []string
 		for _, n := range l.Of {
 			name := n.Parts[len(n.Parts)-1]
@@ -62,8 +69,9 @@ func (b *Binder) lockRows(s *scope, c *ast.SelectCore, q *ast.Select, from logic
 			}
 			of = append(of, name)
 		}
-		b.lockScans(from, l, of)
+		from, rels = b.lockScans(from, l, of, false, rels)
 	}
+	return from, rels
 }
 
 // fromNames tells whether an item of FROM has a name.
@@ -84,12 +92,92 @@ func fromNames(from []ast.TableExpr, name string) bool {
 	})
 }
 
-func (b *Binder) lockScans(n logical.Node, l ast.Locking, of []string) {
-	if sc, ok := n.(*logical.Scan); ok && sc.Rel.Kind == catalog.Table && (of == nil || slices.Contains(of, sc.Alias)) {
-		b.allow(sc.Rel, catalog.Update)
-		b.locks = append(b.locks, Lock{sc.Rel, l.NoWait, l.SkipLocked, "FOR " + l.Strength})
+// lockScans finds what a clause locks in FROM or a part of it; nullable: it is on a side of an outer join whose rows may be missing.
+func (b *Binder) lockScans(n logical.Node, l ast.Locking, of []string, nullable bool, rels []logical.LockRel) (logical.Node, []logical.LockRel) {
+	named := func(alias string) bool { return of == nil || slices.Contains(of, alias) }
+	refuse := func() {
+		if nullable {
+			fail(sqlerr.FeatureNotSupported, sqlerr.NoPos, "FOR %s cannot be applied to the nullable side of an outer join", l.Strength)
+		}
 	}
-	for _, in := range n.Inputs() {
-		b.lockScans(in, l, of)
+	switch x := n.(type) {
+	case *logical.Scan:
+		if x.Rel.Kind == catalog.Table && named(x.Alias) {
+			refuse()
+			rels = b.lockScan(x, l, rels)
+		}
+		return n, rels
+	case *logical.Join:
+		var left, right logical.Node
+		left, rels = b.lockScans(x.L, l, of, nullable || x.Kind == logical.Right || x.Kind == logical.Full, rels)
+		right, rels = b.lockScans(x.R, l, of, nullable || x.Kind == logical.Left || x.Kind == logical.Full, rels)
+		if left != x.L || right != x.R {
+			n = x.WithInputs([]logical.Node{left, right})
+		}
+		return n, rels
 	}
+	alias, ok := b.derivedAs[n]
+	if !ok || !named(alias) {
+		return n, rels
+	}
+	refuse()
+	inside := b.lockInside(n, l)
+	b.derivedAs[inside] = alias
+	return inside, rels
+}
+
+// lockScan adds a table to those that are locked. Of several clauses the strongest holds.
+func (b *Binder) lockScan(sc *logical.Scan, l ast.Locking, rels []logical.LockRel) []logical.LockRel {
+	b.allow(sc.Rel, catalog.Update)
+	b.locks = append(b.locks, Lock{sc.Rel, "FOR " + l.Strength})
+	to := logical.LockRel{Rel: sc.Rel, Cols: sc.Out, Strength: strengths[l.Strength], NoWait: l.NoWait, SkipLocked: l.SkipLocked}
+	for i, r := range rels {
+		if r.Cols[0] == sc.Out[0] {
+			rels[i].Strength = max(r.Strength, to.Strength)
+			rels[i].NoWait = r.NoWait || to.NoWait
+			rels[i].SkipLocked = !rels[i].NoWait && (r.SkipLocked || to.SkipLocked)
+			return rels
+		}
+	}
+	return append(rels, to)
+}
+
+// lockInside locks the tables of a subquery or view.
+func (b *Binder) lockInside(n logical.Node, l ast.Locking) logical.Node {
+	if sc, ok := n.(*logical.Scan); ok {
+		if sc.Rel.Kind != catalog.Table || len(sc.Out) == 0 {
+			return n
+		}
+		return &logical.Lock{In: sc, Rels: b.lockScan(sc, l, nil)}
+	}
+	ins := n.Inputs()
+	if len(ins) == 0 {
+		return n
+	}
+	nins := make([]logical.Node, len(ins))
+	for i, in := range ins {
+		nins[i] = b.lockInside(in, l)
+	}
+	return n.WithInputs(nins)
+}
+
+// locked puts the locking above the projection of a query, which is made to pass what that needs.
+func locked(m *logical.Meta, n logical.Node, order []logical.Order, rels []logical.LockRel) logical.Node {
+	if len(rels) == 0 {
+		return n
+	}
+	l := &logical.Lock{In: n, Order: dedupOrder(order), Rels: rels}
+	p, ok := n.(*logical.Project)
+	if !ok {
+		return l
+	}
+	have := logical.OutSet(p)
+	c := &logical.Project{In: p.In, Exprs: slices.Clone(p.Exprs)}
+	for _, id := range l.Used().Sorted() {
+		if !have.Has(id) {
+			c.Exprs = append(c.Exprs, logical.ProjCol{ID: id, Expr: m.Ref(id)})
+		}
+	}
+	l.In = c
+	return l
 }

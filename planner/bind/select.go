@@ -80,7 +80,13 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 	if s.q.recursive && len(s.q.aggs) > 0 {
 		fail(sqlerr.InvalidRecursion, s.q.aggs[0].pos, "aggregate functions are not allowed in a recursive query's recursive term")
 	}
-	b.lockRows(s, c, q, from)
+	lockedFrom, locks := b.lockRows(s, c, q, from)
+	switch f, ok := node.(*logical.Filter); {
+	case node == from:
+		node = lockedFrom
+	case ok && f.In == from:
+		node = &logical.Filter{In: lockedFrom, Preds: f.Preds}
+	}
 	grouped := len(c.GroupBy) > 0 || len(s.q.aggs) > 0 || having != nil || len(s.q.groupings) > 0
 	var fields map[int][]int
 	if !grouped && (!c.Distinct || c.DistinctOn != nil) {
@@ -112,6 +118,7 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 	for _, o := range order {
 		ord = append(ord, logical.Order{Col: targets[o.target].id, Desc: o.desc, NullsFirst: o.nullsFirst})
 	}
+	out.Node = locked(b.Meta, out.Node, ord, locks)
 	switch {
 	case c.DistinctOn != nil:
 		top := &logical.TopN{In: out.Node}

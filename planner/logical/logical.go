@@ -79,6 +79,45 @@ type SetFunc struct {
 	Out  []ColID
 }
 
+// LockRel is a table whose rows a Lock locks.
+type LockRel struct {
+	Rel *catalog.Relation
+	// Cols are all columns of Rel, in order. If those of its key are NULL, there is no row of it.
+	Cols []ColID
+	// Strength says what others cannot do.
+	Strength LockStrength
+	// NoWait: an error instead of waiting. SkipLocked: the row is left out.
+	NoWait, SkipLocked bool
+}
+
+// LockStrength is one of FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE, FOR UPDATE, each stronger than the one before.
+type LockStrength uint8
+
+// The strengths.
+const (
+	ForKeyShare LockStrength = iota
+	ForShare
+	ForNoKeyUpdate
+	ForUpdate
+)
+
+// String gives the strength as in the clause.
+func (s LockStrength) String() string {
+	return [...]string{"KEY SHARE", "SHARE", "NO KEY UPDATE", "UPDATE"}[s]
+}
+
+// Used gives the columns that the lock needs.
+func (n *Lock) Used() ColSet {
+	s := ColSet{}
+	for _, o := range n.Order {
+		s.Add(o.Col)
+	}
+	for _, r := range n.Rels {
+		s.AddSet(SetOf(r.Cols...))
+	}
+	return s
+}
+
 type (
 	// Scan reads a relation: column Out[i] is ordinal Ords[i] of Rel. RowID is the _row_id
 	// column of a source, or 0.
@@ -218,6 +257,13 @@ type (
 		// Rising: the rows of the Recursive node are never taken back, in stream plans.
 		Rising bool
 	}
+	// Lock locks rows of tables that rows of In come from, in the order Order, and passes the rows on; those that are left out
+	// are locked by others. It is in plans that are run once only.
+	Lock struct {
+		In    Node
+		Order []Order
+		Rels  []LockRel
+	}
 	// Max1Row fails if a group of GroupBy has two rows.
 	Max1Row struct {
 		In      Node
@@ -350,6 +396,9 @@ func (n *Recursive) Cols() []ColID {
 func (n *Working) Cols() []ColID { return n.Out }
 
 // Cols lists the output columns.
+func (n *Lock) Cols() []ColID { return n.In.Cols() }
+
+// Cols lists the output columns.
 func (n *Max1Row) Cols() []ColID { return n.In.Cols() }
 
 // Inputs of the nodes.
@@ -366,6 +415,7 @@ func (n *UnionAll) Inputs() []Node   { return n.Ins }
 func (n *Hop) Inputs() []Node        { return []Node{n.In} }
 func (n *Session) Inputs() []Node    { return []Node{n.In} }
 func (n *ProjectSet) Inputs() []Node { return []Node{n.In} }
+func (n *Lock) Inputs() []Node       { return []Node{n.In} }
 func (n *Max1Row) Inputs() []Node    { return []Node{n.In} }
 func (n *Recursive) Inputs() []Node  { return []Node{n.Base, n.Step} }
 func (n *Working) Inputs() []Node    { return nil }
@@ -388,6 +438,7 @@ func (n *UnionAll) WithInputs(i []Node) Node {
 func (n *Hop) WithInputs(i []Node) Node        { c := *n; c.In = i[0]; return &c }
 func (n *Session) WithInputs(i []Node) Node    { c := *n; c.In = i[0]; return &c }
 func (n *ProjectSet) WithInputs(i []Node) Node { c := *n; c.In = i[0]; return &c }
+func (n *Lock) WithInputs(i []Node) Node       { c := *n; c.In = i[0]; return &c }
 func (n *Max1Row) WithInputs(i []Node) Node    { c := *n; c.In = i[0]; return &c }
 func (n *Recursive) WithInputs(i []Node) Node {
 	c := *n

@@ -237,6 +237,23 @@ func (p *printer) line(n Node) string {
 		return s
 	case *Working:
 		return fmt.Sprintf("Working %s (%s)", n.Name, p.cols(n.Out))
+	case *Lock:
+		var rs []string
+		for _, r := range n.Rels {
+			t := "for " + strings.ToLower(r.Strength.String()) + " of " + r.Rel.Name
+			switch {
+			case r.NoWait:
+				t += " nowait"
+			case r.SkipLocked:
+				t += " skip locked"
+			}
+			rs = append(rs, t)
+		}
+		s := "Lock " + strings.Join(rs, ", ")
+		if len(n.Order) > 0 {
+			s += " order by " + p.order(n.Order)
+		}
+		return s
 	case *Max1Row:
 		if len(n.GroupBy) > 0 {
 			return "Max1Row per " + p.cols(n.GroupBy)

@@ -177,6 +177,14 @@ func MapCols(m *Meta, n Node, ren func(ColID) ColID) Node {
 		c := *n
 		c.Out = list(n.Out)
 		return &c
+	case *Lock:
+		c := *n
+		c.Order = orders(n.Order)
+		c.Rels = append([]LockRel(nil), n.Rels...)
+		for i := range c.Rels {
+			c.Rels[i].Cols = list(c.Rels[i].Cols)
+		}
+		return &c
 	case *Max1Row:
 		c := *n
 		c.GroupBy = list(n.GroupBy)

@@ -260,6 +260,8 @@ func (b *builder) own(n logical.Node, need logical.ColSet) built {
 		}
 		out.Props = b.props(n, cols)
 		return built{out, cols}
+	case *logical.Lock:
+		return b.lock(n, need)
 	case *logical.Max1Row:
 		used := logical.SetOf(n.GroupBy...)
 		used.AddSet(need)
@@ -486,6 +488,9 @@ func (b *builder) topN(n *logical.TopN, need logical.ColSet) built {
 		case limit == nil && offset == nil:
 			return b.sorted(in, n)
 		case n.RowKey != nil || n.WithTies:
+		case b.lockIn(in, n.Order) != nil:
+			b.lockIn(in, n.Order).Each = limit != nil
+			return built{&plan.Limit{Props: p, In: in.node, Limit: limit, Offset: offset}, cols}
 		case len(n.Order) == 0, b.inOrder(in, n.Order):
 			if len(n.Order) > 0 {
 				in = b.sorted(in, n)
@@ -524,6 +529,9 @@ func paramOnly(e scalar.Expr) scalar.Expr {
 // sorted orders x, by nothing if a scan below gives that order.
 func (b *builder) sorted(x built, n *logical.TopN) built {
 	if len(n.Order) == 0 {
+		return x
+	}
+	if b.lockIn(x, n.Order) != nil {
 		return x
 	}
 	if s := b.orderedScan(x.node, x.order(n.Order)); s != nil {

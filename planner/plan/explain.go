@@ -419,6 +419,18 @@ func (w *explainer) describe(n Node) (string, []string) {
 			return fmt.Sprintf("Values (%d rows)", len(n.Rows)), d
 		}
 		return "Result", d
+	case *Lock:
+		for _, r := range n.Rels {
+			t := r.Rel.Name + " FOR " + r.Strength.String()
+			switch {
+			case r.NoWait:
+				t += " NOWAIT"
+			case r.SkipLocked:
+				t += " SKIP LOCKED"
+			}
+			add("Of: %s", t)
+		}
+		return "Lock Rows", d
 	case *Max1Row:
 		if len(n.GroupBy) > 0 {
 			add("Per: %s", names(n.GroupBy, in()))

@@ -150,6 +150,10 @@ func (v Params) node(n Node) Node {
 		c := *n
 		c.In = v.node(n.In)
 		return &c
+	case *Lock:
+		c := *n
+		c.In = v.node(n.In)
+		return &c
 	case *Max1Row:
 		c := *n
 		c.In = v.node(n.In)

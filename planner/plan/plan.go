@@ -314,6 +314,15 @@ type (
 		Rows   [][]scalar.Expr
 		Moving bool
 	}
+	// Lock (batch plans) locks rows of Rels that rows of In come from, in the order of arrival, and passes them on. With Each it
+	// passes them one at a time, and locks no more when nobody wants another one. OrderBy is the order of In, if it has one.
+	Lock struct {
+		Props
+		In      Node
+		Rels    []LockRel
+		OrderBy []SortKey
+		Each    bool
+	}
 	// Max1Row passes the rows of groups of GroupBy with one row; a group with a second one fails with 21000, or
 	// has none in a view.
 	Max1Row struct {
@@ -540,6 +549,7 @@ func (n *Watermark) Inputs() []Node   { return []Node{n.In} }
 func (n *WindowClose) Inputs() []Node { return []Node{n.In} }
 func (n *UnionAll) Inputs() []Node    { return n.Ins }
 func (n *Values) Inputs() []Node      { return nil }
+func (n *Lock) Inputs() []Node        { return []Node{n.In} }
 func (n *Max1Row) Inputs() []Node     { return []Node{n.In} }
 func (n *Consolidate) Inputs() []Node { return []Node{n.In} }
 func (n *ProjectSet) Inputs() []Node  { return []Node{n.In} }
@@ -554,6 +564,14 @@ func (n *Working) Inputs() []Node     { return nil }
 func (n *LoopHead) Inputs() []Node    { return []Node{n.In} }
 func (n *Materialize) Inputs() []Node { return []Node{n.In} }
 func (n *Sink) Inputs() []Node        { return []Node{n.In} }
+
+// LockRel is logical.LockRel by position.
+type LockRel struct {
+	Rel                *catalog.Relation
+	Cols               []int
+	Strength           logical.LockStrength
+	NoWait, SkipLocked bool
+}
 
 // Batch is a plan that is run once. Its first Visible columns are the result; the rest are
 // hidden order columns. Expressions may hold scalar.Param: they are replaced when it is run.

@@ -251,6 +251,10 @@ func Keys(n logical.Node) []logical.ColSet {
 		if !n.All {
 			add(logical.SetOf(n.Out...))
 		}
+	case *logical.Lock:
+		for _, k := range Keys(n.In) {
+			add(k)
+		}
 	case *logical.Max1Row:
 		add(logical.SetOf(n.GroupBy...))
 		for _, k := range Keys(n.In) {

@@ -146,6 +146,8 @@ func NotNull(n logical.Node) logical.ColSet {
 		return s
 	case *logical.Max1Row:
 		return NotNull(n.In)
+	case *logical.Lock:
+		return NotNull(n.In)
 	}
 	return logical.ColSet{}
 }

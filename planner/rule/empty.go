@@ -20,7 +20,7 @@ func Empty(e *Env, n logical.Node) logical.Node {
 			if isEmpty(n.In) {
 				return none()
 			}
-		case *logical.Project, *logical.Window, *logical.Hop, *logical.Session, *logical.ProjectSet, *logical.Max1Row:
+		case *logical.Project, *logical.Window, *logical.Hop, *logical.Session, *logical.ProjectSet, *logical.Max1Row, *logical.Lock:
 			if isEmpty(n.Inputs()[0]) {
 				return none()
 			}

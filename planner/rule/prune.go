@@ -175,6 +175,8 @@ func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
 		c.Base = Prune(e, n.Base, logical.SetOf(n.BaseMap...))
 		c.Step = Prune(e, n.Step, logical.SetOf(n.StepMap...))
 		return &c
+	case *logical.Lock:
+		return n.WithInputs([]logical.Node{Prune(e, n.In, with(need, n.Used()))})
 	case *logical.Max1Row:
 		return n.WithInputs([]logical.Node{Prune(e, n.In, with(need, logical.SetOf(n.GroupBy...)))})
 	}

@@ -89,6 +89,10 @@ func (e *Env) push(n logical.Node, ps []scalar.Expr) logical.Node {
 	case *logical.ProjectSet:
 		down, stay := split(ps, logical.OutSet(n.In))
 		return filter(n.WithInputs([]logical.Node{e.push(n.In, down)}), stay)
+	case *logical.Lock:
+		// Rows that do not pass need not be locked.
+		down, stay := split(ps, logical.OutSet(n.In))
+		return filter(n.WithInputs([]logical.Node{e.push(n.In, down)}), stay)
 	case *logical.Max1Row:
 		down, stay := split(ps, logical.SetOf(n.GroupBy...))
 		return filter(n.WithInputs([]logical.Node{e.push(n.In, down)}), stay)

@@ -127,6 +127,9 @@ func (d *domain) push(n logical.Node) (logical.Node, []logical.ColID) {
 	case *logical.Max1Row:
 		in, ds := d.push(n.In)
 		return &logical.Max1Row{In: in, GroupBy: addKeys(n.GroupBy, ds)}, ds
+	case *logical.Lock:
+		in, ds := d.push(n.In)
+		return n.WithInputs([]logical.Node{in}), ds
 	case *logical.Session:
 		in, ds := d.push(n.In)
 		s := *n

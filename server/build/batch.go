@@ -7,6 +7,7 @@ import (
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/batch"
 	"github.com/weirdb/weir/exec/op"
+	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/sql/types"
 )
@@ -15,6 +16,12 @@ import (
 type BatchLeaves interface {
 	Scan(n *plan.Scan) (batch.Leaf, error)
 	Source(n *plan.SourceScan) (batch.Leaf, error)
+}
+
+// RowLocker are BatchLeaves that can lock rows.
+type RowLocker interface {
+	// Lock gives what locks the rows of tables that a row of the input of n comes from: false if it is to be left out.
+	Lock(n *plan.Lock) (func(ctx *exec.Context, c *vec.Chunk, i int) (bool, error), error)
 }
 
 // Batch builds the tree of a batch plan without parameters.
@@ -76,6 +83,9 @@ func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 		}
 		return &batch.Node{Leaf: l}, nil
 	}
+	if l, ok := n.(*plan.Lock); ok {
+		return b.lock(l)
+	}
 	if a, ok := n.(*plan.HashAgg); ok {
 		if out, err := b.distinct(a); out != nil || err != nil {
 			return out, err
@@ -99,6 +109,23 @@ func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 		out.In = append(out.In, c)
 	}
 	return out, nil
+}
+
+func (b *batchBuilder) lock(n *plan.Lock) (*batch.Node, error) {
+	l, ok := b.leaves.(RowLocker)
+	if !ok {
+		return nil, fmt.Errorf("rows of %s cannot be locked here", n.Rels[0].Rel.Name)
+	}
+	f, err := l.Lock(n)
+	if err != nil {
+		return nil, err
+	}
+	o, err := op.NewPick(op.PickConfig{In: n.In.Properties().Types(), Each: n.Each, Keep: f})
+	if err != nil {
+		return nil, err
+	}
+	in, err := b.node(n.In)
+	return &batch.Node{Op: o, In: []*batch.Node{in}}, err
 }
 
 // distinct makes an aggregate whose calls are all over the same distinct values of two: one that finds the values, each of which is a

@@ -40,7 +40,7 @@ func (s *session) declare(ctx context.Context, t *tx, e *execution, st *ast.Decl
 	if err != nil {
 		return pgwire.Result{}, err
 	}
-	if _, err := s.lockRows(ctx, t, e.p.bound.Locks, false); err != nil {
+	if err := checkLocks(t, e.p.bound.Locks); err != nil {
 		return pgwire.Result{}, err
 	}
 	scroll := scrollIfNeeded
@@ -50,7 +50,11 @@ func (s *session) declare(ctx context.Context, t *tx, e *execution, st *ast.Decl
 	case st.NoScroll:
 		scroll = scrollNever
 	}
-	c, err := s.openCursor(ctx, t, e.p, b, scroll)
+	open := s.openCursor
+	if len(e.p.bound.Locks) > 0 {
+		open = s.lockingCursor
+	}
+	c, err := open(ctx, t, e.p, b, scroll)
 	if err != nil {
 		return pgwire.Result{}, err
 	}
@@ -101,7 +105,11 @@ func (po *portal) cursor(ctx context.Context, t *tx) (fetchable, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := po.p.s.openCursor(ctx, t, po.p, b, scrollIfNeeded)
+	open := po.p.s.openCursor
+	if len(po.p.bound.Locks) > 0 {
+		open = po.p.s.lockingCursor
+	}
+	c, err := open(ctx, t, po.p, b, scrollIfNeeded)
 	if err != nil {
 		return nil, err
 	}

@@ -53,21 +53,22 @@ func (s *session) dml(ctx context.Context, t *tx, e *execution) (pgwire.Result, 
 			return pgwire.Result{}, err
 		}
 	}
-	if _, err := s.lockRows(ctx, t, e.p.bound.Locks, false); err != nil {
-		return pgwire.Result{}, err
-	}
 	var tag string
-	if len(d.With) == 0 {
-		tag, err = w.run(ctx)
-	} else {
-		err = s.modify(ctx, t, d.With, d.Query, d, func() (err error) {
+	err = s.rerun(ctx, t, func() (err error) {
+		w.returned, w.count = nil, 0
+		if len(d.With) == 0 {
 			tag, err = w.run(ctx)
-			return err
-		})
-	}
-	if err == nil {
-		err = w.end(ctx)
-	}
+		} else {
+			err = s.modify(ctx, t, d.With, d.Query, d, func() (err error) {
+				tag, err = w.run(ctx)
+				return err
+			})
+		}
+		if err == nil {
+			err = w.end(ctx)
+		}
+		return err
+	})
 	if err != nil {
 		return pgwire.Result{}, err
 	}
@@ -111,11 +112,14 @@ func writableTable(ctx context.Context, t *tx, rel *catalog.Relation) (*table.Ta
 // collect runs the statement's query and gives its rows, cut to the columns lo to hi-1 of each.
 func (w *write) collect(ctx context.Context) (*vec.Chunk, error) {
 	rows := vec.NewChunk(w.d.Query.Root.Properties().Types(), 8)
-	err := w.s.runBatch(ctx, w.t, w.d.Query, func(c *vec.Chunk) error {
+	emit := func(c *vec.Chunk) error {
 		rows.AppendRange(c, 0, c.Len())
 		return nil
-	})
-	return rows, err
+	}
+	if w.s.mod == nil && w.d.Kind != plan.Insert && !w.t.isolated() && onlyPoint(w.d.Query) {
+		return rows, w.s.runOnHead(ctx, w.t, w.d.Query, emit)
+	}
+	return rows, w.s.runBatch(ctx, w.t, w.d.Query, emit)
 }
 
 // columns gives a chunk that shows the columns lo to hi-1.
@@ -149,12 +153,6 @@ func (w *write) insertRows(ctx context.Context, rows *vec.Chunk) error {
 	if rows, err = w.inTime(ctx, rows); err != nil || rows.Len() == 0 {
 		return err
 	}
-	if w.d.Conflict != nil && w.d.Conflict.DoUpdate {
-		// The row that is updated must not change meanwhile, whoever wrote it.
-		if err := w.t.writes.Lock(ctx, w.tab, true); err != nil {
-			return err
-		}
-	}
 	if err := w.t.writes.Prepare(ctx, w.tab, rows); err != nil {
 		return err
 	}
@@ -174,7 +172,7 @@ func (w *write) insertRows(ctx context.Context, rows *vec.Chunk) error {
 			return err
 		}
 		if c != nil {
-			if err := w.conflict(rows, i, c, mine); err != nil {
+			if err := w.conflict(ctx, rows, i, c, mine); err != nil {
 				return err
 			}
 			continue
@@ -345,8 +343,11 @@ func (w *write) describe(rows *vec.Chunk, i int) string {
 }
 
 // conflict resolves row i, which exists already.
-func (w *write) conflict(rows *vec.Chunk, i int, c *table.Conflict, mine map[string]bool) error {
+func (w *write) conflict(ctx context.Context, rows *vec.Chunk, i int, c *table.Conflict, mine map[string]bool) error {
 	oc := w.d.Conflict
+	if err := w.visible(c); err != nil {
+		return err
+	}
 	if !oc.DoUpdate {
 		return nil
 	}
@@ -354,10 +355,24 @@ func (w *write) conflict(rows *vec.Chunk, i int, c *table.Conflict, mine map[str
 		return sqlerr.Newf(sqlerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
 			WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
 	}
+	// Whoever wrote the row, it must not change any more. Its keys cannot: Prepare has locked them.
+	if _, err := w.t.writes.LockRow(ctx, w.tab, c.Key, table.NoKeyUpdate, table.Await); err != nil {
+		return err
+	}
+	now, err := w.t.writes.Get(w.tab, c.Key)
+	if err != nil {
+		return err
+	}
+	if now.New == nil {
+		return concurrent(false)
+	}
+	if err := w.visible(&table.Conflict{Key: c.Key, Row: now.New}); err != nil {
+		return err
+	}
 	n := len(w.tab.Types())
 	both := vec.NewChunk(append(append([]types.Type(nil), w.tab.Types()...), w.tab.Types()...), 1)
 	old := columns(both, 0, n)
-	if _, err := vec.DecodeRow(c.Row, old.Cols); err != nil {
+	if _, err := vec.DecodeRow(now.New, old.Cols); err != nil {
 		return err
 	}
 	for k := range n {
@@ -383,11 +398,13 @@ func (w *write) conflict(rows *vec.Chunk, i int, c *table.Conflict, mine map[str
 		}
 		fresh.Cols[a.Col] = v.Clone()
 	}
-	fresh, err := w.generate(fresh)
-	if err != nil {
+	if fresh, err = w.generate(fresh); err != nil {
 		return err
 	}
 	if err := w.check(fresh); err != nil {
+		return err
+	}
+	if err := w.t.writes.LockRows(ctx, w.tab, old, fresh); err != nil {
 		return err
 	}
 	if _, err := w.t.writes.Delete(w.tab, old, 0); err != nil {
@@ -406,8 +423,23 @@ func (w *write) conflict(rows *vec.Chunk, i int, c *table.Conflict, mine map[str
 	return nil
 }
 
+// visible refuses a row in the way of an INSERT ... ON CONFLICT that the transaction's snapshot does not have so.
+func (w *write) visible(c *table.Conflict) error {
+	if w.t.snap == nil {
+		return nil
+	}
+	if _, own := w.t.writes.Own(w.tab, c.Key); own {
+		return nil
+	}
+	row, ok, err := w.t.snap.Table(w.tab.Arr.ID()).Get(c.Key)
+	if err != nil || ok && bytes.Equal(row, c.Row) {
+		return err
+	}
+	return concurrent(true)
+}
+
 func (w *write) update(ctx context.Context) error {
-	if err := w.t.writes.Lock(ctx, w.tab, true); err != nil {
+	if err := w.t.writes.Lock(ctx, w.tab, false); err != nil {
 		return err
 	}
 	rows, err := w.collect(ctx)
@@ -416,7 +448,7 @@ func (w *write) update(ctx context.Context) error {
 	}
 	n := len(w.tab.Types())
 	old, fresh := columns(rows, 0, n), columns(rows, n, 2*n)
-	sel, err := w.take(old)
+	sel, err := w.take(ctx, old, fresh)
 	if err != nil {
 		return err
 	}
@@ -440,14 +472,14 @@ func (w *write) update(ctx context.Context) error {
 }
 
 func (w *write) remove(ctx context.Context) error {
-	if err := w.t.writes.Lock(ctx, w.tab, true); err != nil {
+	if err := w.t.writes.Lock(ctx, w.tab, false); err != nil {
 		return err
 	}
 	rows, err := w.collect(ctx)
 	if err != nil {
 		return err
 	}
-	sel, err := w.take(columns(rows, 0, len(w.tab.Types())))
+	sel, err := w.take(ctx, columns(rows, 0, len(w.tab.Types())), nil)
 	if err != nil {
 		return err
 	}
@@ -458,53 +490,77 @@ func (w *write) remove(ctx context.Context) error {
 	return nil
 }
 
-// take deletes the old rows, each once, and lists those that were there.
-func (w *write) take(old *vec.Chunk) ([]int32, error) {
-	var sel []int32
-	seen := map[string]bool{}
-	for i := range old.Len() {
-		key := w.tab.Key(nil, old, i)
-		if seen[string(key)] {
-			continue
-		}
-		seen[string(key)] = true
-		if w.s.mod != nil && w.t.snap == nil {
-			// Of several parts of a statement that change a row, the first one does.
-			same, err := w.unchanged(key, old, i)
-			if err != nil {
-				return nil, err
-			}
-			if !same {
-				continue
-			}
-		}
-		if w.t.snap != nil {
-			// The statement read an older snapshot: what it saw must still be there.
-			same, err := w.unchanged(key, old, i)
-			if err != nil {
-				return nil, err
-			}
-			if !same {
-				return nil, sqlerr.Newf(sqlerr.SerializationFailure, "could not serialize access due to concurrent update")
-			}
-		}
-		ok, err := w.t.writes.Delete(w.tab, old, i)
+// take locks and deletes the old rows, each once, and lists those that were there; they become fresh, or go if that is nil.
+func (w *write) take(ctx context.Context, old, fresh *vec.Chunk) ([]int32, error) {
+	sel := w.firsts(old)
+	if err := w.lock(ctx, old, fresh, sel); err != nil {
+		return nil, err
+	}
+	kept := sel[:0]
+	for _, i := range sel {
+		ok, err := w.takeOne(old, int(i))
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			sel = append(sel, int32(i))
+			kept = append(kept, i)
 		}
 	}
-	return sel, nil
+	return kept, nil
 }
 
-func (w *write) unchanged(key []byte, old *vec.Chunk, i int) (bool, error) {
-	row, err := w.t.writes.Get(w.tab, key)
-	if err != nil {
-		return false, err
+// firsts lists the rows of old, of those with the same key the first one.
+func (w *write) firsts(old *vec.Chunk) []int32 {
+	sel := make([]int32, 0, old.Len())
+	if old.Len() == 1 {
+		return append(sel, 0)
 	}
-	return bytes.Equal(row.New, vec.EncodeRow(nil, old.Cols, i)), nil
+	seen := make(map[string]struct{}, old.Len())
+	var key []byte
+	for i := range old.Len() {
+		key = w.tab.Key(key[:0], old, i)
+		if _, ok := seen[string(key)]; ok {
+			continue
+		}
+		seen[string(key)] = struct{}{}
+		sel = append(sel, int32(i))
+	}
+	return sel
+}
+
+// lock locks rows of old, which become those of fresh or go.
+func (w *write) lock(ctx context.Context, old, fresh *vec.Chunk, sel []int32) error {
+	pick := func(c *vec.Chunk) *vec.Chunk {
+		if c == nil || len(sel) == c.Len() {
+			return c
+		}
+		out := vec.NewChunk(w.tab.Types(), len(sel))
+		out.AppendSel(c, sel)
+		return out
+	}
+	return w.t.writes.LockRows(ctx, w.tab, pick(old), pick(fresh))
+}
+
+// takeOne deletes a row that is locked, if it is as it was read. It is false if it is gone, or another part of the statement has changed it.
+func (w *write) takeOne(old *vec.Chunk, i int) (bool, error) {
+	got, err := w.t.writes.Take(w.tab, old, i)
+	if err != nil || got == table.Taken {
+		return err == nil, err
+	}
+	if m := w.s.mod; m != nil {
+		// Of several parts of a statement that change a row, the first one does.
+		key := w.tab.Key(nil, old, i)
+		if own, ok := w.t.writes.Own(w.tab, key); ok {
+			before := m.fixed[w.tab.Rel.ID]
+			if before == nil {
+				return false, nil
+			}
+			if was, ok := before.Get(string(key)); !ok || !bytes.Equal(was.New, own.New) {
+				return false, nil
+			}
+		}
+	}
+	return false, concurrent(got == table.Changed)
 }
 
 // returning keeps a row for RETURNING.

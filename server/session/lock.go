@@ -2,45 +2,235 @@ package session
 
 import (
 	"context"
+	"errors"
+	"slices"
 
+	"github.com/weirdb/weir/exec"
+	"github.com/weirdb/weir/exec/batch"
+	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/planner"
+	"github.com/weirdb/weir/planner/logical"
+	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/server/build"
+	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
-// A table has one lock for its rows together: who locks rows with FOR UPDATE has the table as UPDATE has it, until the
-// transaction ends. Readers never wait.
+// Statements that change or lock rows read them first, in the statement's snapshot, and lock them then; see server/table/rowlock.go.
+// What has changed in between is no longer what was read: in READ COMMITTED the statement runs again, with its locks, on a newer
+// snapshot, and in the other levels it is an error. PostgreSQL goes on with the newest version of that row alone, beside
+// others that are as old as the snapshot; here all that a statement does is right at one moment.
 
-// lockRows takes the locks of FOR UPDATE and its kin. skip tells that with SKIP LOCKED others have the rows: there are
-// none to be had. Where the clause is not the statement's own (top), SKIP LOCKED waits.
-func (s *session) lockRows(ctx context.Context, t *tx, locks []planner.Lock, top bool) (skip bool, err error) {
-	for _, l := range locks {
-		if t.readOnly {
-			return false, sqlerr.Newf(sqlerr.ReadOnlySQLTransaction, "cannot execute SELECT %s in a read-only transaction", l.Clause)
+// errChanged is why a statement has to run again. It is a user's error where that cannot be done.
+var errChanged = errors.New("a row was changed after it was read")
+
+// concurrent is the error for a row that somebody else has changed, or deleted if it is not there.
+func concurrent(there bool) error {
+	what := "update"
+	if !there {
+		what = "delete"
+	}
+	e := sqlerr.Newf(sqlerr.SerializationFailure, "could not serialize access due to concurrent %s", what)
+	e.Cause = errChanged
+	return e
+}
+
+// maxReruns is how often a statement runs again. Each time some other transaction has committed.
+const maxReruns = 10_000
+
+// rerun calls f, and calls it again on a newer snapshot, with the transaction as it was, as long as rows have changed after f has read
+// them. The locks stay, so that there are fewer of those each time.
+func (s *session) rerun(ctx context.Context, t *tx, f func() error) error {
+	at := t.writes.Save()
+	defer func(was bool) { t.newest = was }(t.newest)
+	for n := 0; ; n++ {
+		err := f()
+		if !errors.Is(err, errChanged) || t.snap != nil || n == maxReruns || ctx.Err() != nil {
+			return err
 		}
-		tab := t.inc.Table(l.Rel.ID)
-		if tab == nil {
-			continue // A connector fills it; nobody else writes to it.
+		t.writes.Restore(at)
+		t.newest = true
+	}
+}
+
+// checkLocks refuses to lock rows in a read-only transaction.
+func checkLocks(t *tx, locks []planner.Lock) error {
+	if t.readOnly && len(locks) > 0 {
+		return sqlerr.Newf(sqlerr.ReadOnlySQLTransaction, "cannot execute SELECT %s in a read-only transaction", locks[0].Clause)
+	}
+	return nil
+}
+
+var lockModes = map[logical.LockStrength]table.Mode{
+	logical.ForKeyShare: table.KeyShare, logical.ForShare: table.Share, logical.ForNoKeyUpdate: table.NoKeyUpdate, logical.ForUpdate: table.Update,
+}
+
+// Lock locks the rows that FOR UPDATE and its kin name.
+func (r *reader) Lock(n *plan.Lock) (func(ctx *exec.Context, c *vec.Chunk, i int) (bool, error), error) {
+	type target struct {
+		plan.LockRel
+		tab  *table.Table
+		mode table.Mode
+	}
+	var ts []target
+	for _, l := range n.Rels {
+		// What a connector fills nobody else writes to.
+		if tab := r.t.inc.Table(l.Rel.ID); tab != nil {
+			if err := tab.Outdated(l.Rel); err != nil {
+				return nil, err
+			}
+			ts = append(ts, target{l, tab, lockModes[l.Strength]})
 		}
-		if l.NoWait || l.SkipLocked && top {
-			ok, err := t.writes.TryLock(tab, true)
+	}
+	var row vec.Chunk
+	var key []byte
+	return func(ctx *exec.Context, c *vec.Chunk, i int) (bool, error) {
+		for _, l := range ts {
+			if slices.ContainsFunc(l.Rel.Key, func(k catalog.SortColumn) bool { return c.Cols[l.Cols[k.Col]].IsNull(i) }) {
+				continue
+			}
+			row.View(c, l.Cols)
+			key = l.tab.Key(key[:0], &row, i)
+			wait := table.Await
+			if l.NoWait || l.SkipLocked {
+				wait = table.Instant
+			}
+			ok, err := r.t.writes.LockRow(ctx.Ctx, l.tab, key, l.mode, wait)
 			switch {
 			case err != nil:
 				return false, err
 			case !ok && l.SkipLocked:
-				return true, nil
+				return false, nil
 			case !ok:
-				return false, sqlerr.Newf(sqlerr.LockNotAvailable, "could not obtain lock on row in relation %q", l.Rel.Name)
+				return false, sqlerr.Newf(sqlerr.LockNotAvailable, "could not obtain lock on row in relation \"%s\"", l.Rel.Name)
 			}
-			continue
+			same, there, err := r.t.writes.Unchanged(l.tab, key, &row, i)
+			switch {
+			case err != nil:
+				return false, err
+			case !same && l.SkipLocked && r.t.snap == nil:
+				// A moment ago somebody had it.
+				return false, nil
+			case !same:
+				return false, concurrent(there)
+			}
 		}
-		if err := t.writes.Lock(ctx, tab, true); err != nil {
-			return false, err
+		return true, nil
+	}, nil
+}
+
+// locking runs a query that locks rows to its end, and gives its rows.
+func (s *session) locking(ctx context.Context, t *tx, b *plan.Batch) ([]*vec.Chunk, error) {
+	var out []*vec.Chunk
+	err := s.rerun(ctx, t, func() error {
+		out = nil
+		emit := func(c *vec.Chunk) error {
+			out = append(out, c.Clone())
+			return nil
+		}
+		if t.isolated() || !onlyPoint(b) {
+			return s.runBatch(ctx, t, b, emit)
+		}
+		return s.runOnHead(ctx, t, b, emit)
+	})
+	return out, err
+}
+
+// isolated tells whether all statements of the transaction read the same snapshot.
+func (t *tx) isolated() bool { return t.snap != nil || t.explicit && t.repeatable }
+
+// onlyPoint tells whether a plan reads one row of one table by its complete key, and nothing else.
+func onlyPoint(b *plan.Batch) bool {
+	if len(b.Relations) != 1 || b.Relations[0].Kind != catalog.Table {
+		return false
+	}
+	n := b.Root
+	for {
+		switch x := n.(type) {
+		case *plan.Project, *plan.Filter, *plan.Limit, *plan.Lock, *plan.Sort:
+			n = n.Inputs()[0]
+			continue
+		case *plan.Scan:
+			return x.Base == nil && len(x.Access.Points) == 1 && len(x.Access.Points[0]) == len(x.Rel.Key)
+		}
+		return false
+	}
+}
+
+// runOnHead runs a plan of which onlyPoint is true on the newest state of the table instead of a snapshot, which would have to be waited for.
+// The row that it finds is locked then, and looked at again.
+func (s *session) runOnHead(ctx context.Context, t *tx, b *plan.Batch, emit func(*vec.Chunk) error) error {
+	if err := checkStalled(t, b.Relations); err != nil {
+		return err
+	}
+	rel := b.Relations[0]
+	if err := t.inc.CheckPresent(rel); err != nil {
+		return err
+	}
+	tab := t.inc.Table(rel.ID)
+	if tab == nil {
+		return s.runBatch(ctx, t, b, emit)
+	}
+	if s.vars.get("read_freshness") == "strict" {
+		if err := awaitInto(ctx, t, b.Relations); err != nil {
+			return err
 		}
 	}
-	return false, nil
+	r := &reader{s: s, t: t, env: s.execEnv(t), head: tab}
+	if b.Point != nil {
+		r.context(ctx)
+		return r.point(b.Point, emit)
+	}
+	root, err := build.Batch(b.Root, r, r.env)
+	if err != nil {
+		return err
+	}
+	return batch.Run(r.context(ctx), root, emit)
+}
+
+// lockingQuery runs a query with FOR UPDATE or its kin. Its rows are sent when all of them are locked.
+func (s *session) lockingQuery(ctx context.Context, t *tx, e *execution, b *plan.Batch) (pgwire.Result, error) {
+	p := e.p
+	if e.maxRows > 0 {
+		c, err := s.lockingCursor(ctx, t, p, b, scrollIfNeeded)
+		if err != nil {
+			return pgwire.Result{}, err
+		}
+		e.rest = c
+		e.columns(p.columns)
+		return c.send(ctx, e.w, e.formats, e.maxRows)
+	}
+	chunks, err := s.locking(ctx, t, b)
+	if err != nil {
+		return pgwire.Result{}, err
+	}
+	e.columns(p.columns)
+	r := &result{chunks: chunks, as: appendersFor(columnTypes(p), e.formats, s.typeEnv()), tag: "SELECT"}
+	return r.send(e.w)
+}
+
+// lockingCursor makes a cursor on a query that locks rows. It locks all of them when it is opened.
+func (s *session) lockingCursor(ctx context.Context, t *tx, p *prepared, b *plan.Batch, scroll scrolling) (*cursor, error) {
+	chunks, err := s.locking(ctx, t, b)
+	if err != nil {
+		return nil, err
+	}
+	c := &cursor{s: s, columns: p.columns, types: columnTypes(p), scroll: scroll, created: s.now(), release: func() {}}
+	_, c.cancel = context.WithCancelCause(t.inc.Ctx)
+	c.mem = t.inc.QueryMemory().Account()
+	c.run = func(emit func(*vec.Chunk) error) error {
+		for _, ch := range chunks {
+			if err := emit(ch); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t.open = append(t.open, c)
+	return c, nil
 }
 
 // lockTable runs LOCK TABLE. Modes that only conflict with changes of definitions take nothing: those wait for

@@ -10,7 +10,7 @@ import (
 
 // merge runs MERGE: first everything goes that goes or changes, and then what is new comes, in the order of the rows.
 func (w *write) merge(ctx context.Context) error {
-	if err := w.t.writes.Lock(ctx, w.tab, true); err != nil {
+	if err := w.t.writes.Lock(ctx, w.tab, false); err != nil {
 		return err
 	}
 	rows, err := w.collect(ctx)
@@ -21,7 +21,7 @@ func (w *write) merge(ctx context.Context) error {
 	action := rows.Cols[0]
 	old, fresh := columns(rows, 1, 1+n), columns(rows, 1+n, 1+2*n)
 	// keys are those of the rows that are updated.
-	var updated, inserted []int32
+	var updated, deleted, inserted []int32
 	seen := map[string]bool{}
 	var keys [][]byte
 	for i := range rows.Len() {
@@ -43,40 +43,52 @@ func (w *write) merge(ctx context.Context) error {
 				WithHint("Ensure that not more than one source row matches any one target row.")
 		}
 		seen[string(key)] = true
-		if w.t.snap != nil || w.s.mod != nil {
-			same, err := w.unchanged(key, old, i)
-			if err != nil {
-				return err
-			}
-			if !same && w.t.snap == nil {
-				continue // another part of the statement has changed it
-			}
-			if !same {
-				return sqlerr.Newf(sqlerr.SerializationFailure, "could not serialize access due to concurrent update")
-			}
-		}
-		ok, err := w.t.writes.Delete(w.tab, old, i)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		w.count++
 		if a == plan.MergeUpdate {
-			updated, keys = append(updated, int32(i)), append(keys, key)
+			updated = append(updated, int32(i))
+		} else {
+			deleted = append(deleted, int32(i))
 		}
 	}
-	pick := func(sel []int32) *vec.Chunk {
-		c := vec.NewChunk(w.tab.Types(), len(sel))
-		c.AppendSel(fresh, sel)
-		return c
+	pick := func(c *vec.Chunk, sel []int32) *vec.Chunk {
+		out := vec.NewChunk(w.tab.Types(), len(sel))
+		out.AppendSel(c, sel)
+		return out
 	}
-	changed, err := w.generate(pick(updated))
+	changed, err := w.generate(pick(fresh, updated))
 	if err != nil {
 		return err
 	}
-	come := pick(inserted)
+	// The rows of both are locked before one goes.
+	if err := w.t.writes.LockRows(ctx, w.tab, pick(old, updated), changed); err != nil {
+		return err
+	}
+	if err := w.lock(ctx, old, nil, deleted); err != nil {
+		return err
+	}
+	for _, i := range deleted {
+		ok, err := w.takeOne(old, int(i))
+		if err != nil {
+			return err
+		}
+		if ok {
+			w.count++
+		}
+	}
+	var kept []int32
+	for n, i := range updated {
+		ok, err := w.takeOne(old, int(i))
+		if err != nil {
+			return err
+		}
+		if ok {
+			w.count++
+			kept, keys = append(kept, int32(n)), append(keys, w.tab.Key(nil, old, int(i)))
+		}
+	}
+	if len(kept) < len(updated) {
+		changed = pick(changed, kept)
+	}
+	come := pick(fresh, inserted)
 	if len(w.d.Auto) > 0 && come.Len() > 0 {
 		come, err = w.complete(come)
 	} else {
@@ -92,6 +104,11 @@ func (w *write) merge(ctx context.Context) error {
 	}
 	if come, err = w.inTime(ctx, come); err != nil {
 		return err
+	}
+	if come.Len() > 0 {
+		if err := w.t.writes.Prepare(ctx, w.tab, come); err != nil {
+			return err
+		}
 	}
 	for i, key := range keys {
 		clash, err := w.t.writes.Replace(w.tab, key, changed, i)

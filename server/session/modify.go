@@ -104,7 +104,7 @@ func (s *session) runRead(with []plan.Modifying, q *plan.Batch) error {
 	return nil
 }
 
-// lockTargets takes the tables from which statements take rows, before they read them.
+// lockTargets shares the tables from which statements take rows, before they read them.
 func (s *session) lockTargets(ctx context.Context, t *tx, all []*plan.DML) error {
 	var tabs []*table.Table
 	for _, d := range all {
@@ -123,7 +123,7 @@ func (s *session) lockTargets(ctx context.Context, t *tx, all []*plan.DML) error
 	}
 	slices.SortFunc(tabs, func(a, b *table.Table) int { return int(a.Rel.ID) - int(b.Rel.ID) })
 	for _, tab := range tabs {
-		if err := t.writes.Lock(ctx, tab, true); err != nil {
+		if err := t.writes.Lock(ctx, tab, false); err != nil {
 			return err
 		}
 	}
@@ -158,15 +158,19 @@ func (s *session) modifyingQuery(ctx context.Context, t *tx, e *execution) (pgwi
 		with = plan.Params(e.params).Modifying(with)
 	}
 	r := &result{as: appendersFor(columnTypes(p), e.formats, s.typeEnv()), tag: "SELECT"}
-	err = s.modify(ctx, t, with, b, nil, func() error {
-		return s.runBatch(ctx, t, b, func(c *vec.Chunk) error {
-			r.chunks = append(r.chunks, c.Clone())
-			return nil
+	err = s.rerun(ctx, t, func() error {
+		r.chunks = nil
+		err := s.modify(ctx, t, with, b, nil, func() error {
+			return s.runBatch(ctx, t, b, func(c *vec.Chunk) error {
+				r.chunks = append(r.chunks, c.Clone())
+				return nil
+			})
 		})
+		if err == nil {
+			err = t.writes.EndStatement(ctx, t.inc.Rules(t.inc.Catalog(), s.execEnv(t)))
+		}
+		return err
 	})
-	if err == nil {
-		err = t.writes.EndStatement(ctx, t.inc.Rules(t.inc.Catalog(), s.execEnv(t)))
-	}
 	if err != nil {
 		return pgwire.Result{}, err
 	}

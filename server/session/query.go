@@ -20,7 +20,6 @@ import (
 	"github.com/weirdb/weir/server/engine"
 	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/server/table"
-	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -63,6 +62,9 @@ func (r *result) give(e *execution) (pgwire.Result, error) {
 // query runs a SELECT.
 func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
 	p := e.p
+	if err := checkLocks(t, p.bound.Locks); err != nil {
+		return pgwire.Result{}, err
+	}
 	if len(p.with) > 0 {
 		return s.modifyingQuery(ctx, t, e)
 	}
@@ -70,12 +72,8 @@ func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result
 	if err != nil {
 		return pgwire.Result{}, err
 	}
-	sel, top := p.ast.(*ast.Select)
-	if skip, err := s.lockRows(ctx, t, p.bound.Locks, top && len(sel.Locking) > 0); err != nil {
-		return pgwire.Result{}, err
-	} else if skip {
-		e.columns(p.columns)
-		return pgwire.Result{Tag: "SELECT 0"}, nil
+	if len(p.bound.Locks) > 0 {
+		return s.lockingQuery(ctx, t, e, b)
 	}
 	if e.maxRows > 0 {
 		c, err := s.openCursor(ctx, t, p, b, scrollIfNeeded)
@@ -215,9 +213,14 @@ type reader struct {
 	env  *exec.Env
 	// fixed, if it is not nil, has what the transaction had changed when the reader was made, by table.
 	fixed map[catalog.ID]*btree.Map[string, table.Row]
+	// head, if it is not nil, is the only table that is read, one row of it, as it is now; then there is no snapshot.
+	head *table.Table
 }
 
-var _ build.BatchLeaves = (*reader)(nil)
+var (
+	_ build.BatchLeaves = (*reader)(nil)
+	_ build.RowLocker   = (*reader)(nil)
+)
 
 func (r *reader) context(ctx context.Context) *exec.Context {
 	r.env.Ctx = ctx
@@ -355,6 +358,13 @@ func (r *reader) encodeKey(rel *catalog.Relation, vals []scalar.Expr) ([]byte, b
 
 // scanRange reads a range of the snapshot, under the transaction's own changes.
 func (r *reader) scanRange(ctx *exec.Context, n *plan.Scan, g keyRange, sc *scanner) error {
+	if r.head != nil {
+		row, err := r.t.writes.Get(r.head, g.lo)
+		if err != nil || row.New == nil {
+			return err
+		}
+		return sc.add(row.New, g.notNull)
+	}
 	v := r.snap.Table(storage.TableID(n.Rel.Rows()))
 	own := r.own(n.Rel)
 	if g.point {
@@ -566,8 +576,14 @@ func (r *reader) point(p *plan.Point, emit func(*vec.Chunk) error) error {
 	if err != nil || !ok {
 		return err
 	}
-	val, ok, err := r.snap.Table(storage.TableID(p.Rel.Rows())).Get(k)
-	if err != nil || !ok {
+	var val []byte
+	if r.head != nil {
+		row, err := r.t.writes.Get(r.head, k)
+		if err != nil || row.New == nil {
+			return err
+		}
+		val = row.New
+	} else if val, ok, err = r.snap.Table(storage.TableID(p.Rel.Rows())).Get(k); err != nil || !ok {
 		return err
 	}
 	row := vec.NewChunk(relationTypes(p.Rel), 1)

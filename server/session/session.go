@@ -114,8 +114,10 @@ type tx struct {
 	readOnly bool
 	// repeatable: every statement reads the snapshot of the first one.
 	repeatable bool
-	start      time.Time
-	inc        *engine.Incarnation
+	// newest: the statement that is running reads the newest state, whatever read_freshness says.
+	newest bool
+	start  time.Time
+	inc    *engine.Incarnation
 	// mu is held while a statement runs. When the incarnation ends, the transaction is stripped of
 	// what it holds as soon as no statement runs, so that an idle client cannot hold up a recovery.
 	mu      sync.Mutex
@@ -382,7 +384,7 @@ func (s *session) snapshot(ctx context.Context, t *tx, rels []*catalog.Relation)
 	if t.snap != nil {
 		return t.snap, func() {}, t.inc.CheckReadable(ctx, t.snap, rels)
 	}
-	strict := s.vars.get("read_freshness") == "strict"
+	strict := t.newest || s.vars.get("read_freshness") == "strict"
 	if strict {
 		if err := awaitInto(ctx, t, rels); err != nil {
 			return nil, nil, err
@@ -413,6 +415,8 @@ func (s *session) statementContext(ctx context.Context, t *tx) (context.Context,
 		stop()
 		cancel(nil)
 	}
+	lock, _ := parseTimeout(s.vars.get("lock_timeout"))
+	t.writes.SetLockTimeout(lock)
 	if d, err := parseTimeout(s.vars.get("statement_timeout")); err == nil && d > 0 {
 		limited, end := context.WithTimeoutCause(ctx, d,
 			sqlerr.Newf(sqlerr.QueryCanceled, "canceling statement due to statement timeout"))

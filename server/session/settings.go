@@ -222,7 +222,7 @@ func makeSettings() map[string]*setting {
 		{name: "lc_ctype", def: "C", fixed: true, help: "Shows the character classification and case conversion locale."},
 		// What follows is accepted because clients set it; it changes nothing, because Weir has
 		// nothing that it could change.
-		{name: "lock_timeout", def: "0", check: timeout, help: "Accepted for compatibility."},
+		{name: "lock_timeout", def: "0", check: timeout, help: "Sets the maximum allowed duration of any wait for a lock."},
 		{name: "synchronize_seqscans", def: "on", check: boolean, help: "Accepted for compatibility."},
 		{name: "row_security", def: "on", check: boolean, help: "Accepted for compatibility."},
 		{name: "check_function_bodies", def: "on", check: boolean, help: "Accepted for compatibility."},

@@ -4,8 +4,8 @@
 // A write goes through these steps:
 //
 //  1. A statement computes the rows that it changes and puts them into its transaction (Tx). It
-//     holds the table's lock: shared to insert, when it also locks each key that it writes, and
-//     exclusive to update or delete by a query, so that what the query saw cannot change.
+//     shares the table's lock and has the locks of the rows and keys that it writes (rowlock.go); a row
+//     that has changed after the statement read it makes the statement run again.
 //  2. Keys are checked against the newest state of the table (Arrangement.HeadGet), which holds
 //     everything acknowledged and more; nobody else can be writing the same key.
 //  3. Commit makes one log record of all tables and submits it. When it is durable, and in the

@@ -476,15 +476,21 @@ func (x *Tx) unreferenced(ctx context.Context, f *ForeignKey, key []byte, text [
 			return err
 		}
 	}
-	// A reference that somebody is about to delete must be waited for; a new one cannot come.
+	// A reference that somebody is about to delete or to change must be waited for; a new one cannot come.
 	tt := x.table(f.Child)
 	had := tt.shared || tt.exclusive
 	if err := x.Lock(ctx, f.Child, false); err != nil {
 		return err
 	}
 	rows, err := x.references(f, key, 1)
-	if !had && tt.shared && !tt.changed() {
+	if err == nil && len(rows) == 0 && !had && tt.shared && !tt.changed() && !tt.held {
 		x.unshare(tt)
+	}
+	for waited := ""; err == nil && len(rows) > 0 && rows[0] != waited; rows, err = x.references(f, key, 1) {
+		waited = rows[0]
+		if _, err := x.LockRow(ctx, f.Child, []byte(waited), Share, Await); err != nil {
+			return err
+		}
 	}
 	if err != nil || len(rows) == 0 {
 		return err
@@ -542,58 +548,96 @@ func after(key []byte) []byte {
 
 // act deletes or changes the rows that reference a key. fresh is the row of the parent, nil if it has gone.
 func (x *Tx) act(ctx context.Context, f *ForeignKey, action string, key []byte, fresh *vec.Chunk, rules Rules) error {
-	if err := x.Lock(ctx, f.Child, true); err != nil {
-		return err
-	}
-	keys, err := x.references(f, key, 0)
-	if err != nil || len(keys) == 0 {
-		return err
-	}
 	t := f.Child
-	tt := x.table(t)
-	old := vec.NewChunk(t.types, len(keys))
-	for _, k := range keys {
-		r, err := tt.get(k)
+	if err := x.Lock(ctx, t, false); err != nil {
+		return err
+	}
+	if t.Rel.AppendOnly {
+		keys, err := x.references(f, key, 1)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot update or delete rows of append-only table %q", t.Rel.Name)
+	}
+	remove := action == catalog.Cascade && fresh == nil
+	for {
+		keys, old, rows, err := x.acted(f, action, key, fresh, rules)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		if err := x.LockRows(ctx, t, old, rows); err != nil {
+			return err
+		}
+		// While it waited, they may have changed.
+		again, now, _, err := x.acted(f, action, key, fresh, rules)
 		if err != nil {
 			return err
 		}
-		if err := t.Decode(old, r.New, 1); err != nil {
-			return err
+		if !slices.Equal(keys, again) || !sameRows(old, now) {
+			continue
 		}
-	}
-	if t.Rel.AppendOnly {
-		return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot update or delete rows of append-only table %q", t.Rel.Name)
-	}
-	if action == catalog.Cascade && fresh == nil {
 		for i := range keys {
 			if _, err := x.Delete(t, old, i); err != nil {
 				return err
 			}
 		}
+		if remove {
+			return nil
+		}
+		for i, k := range keys {
+			clash, err := x.Replace(t, []byte(k), rows, i)
+			if err != nil {
+				return err
+			}
+			if clash != nil {
+				return clash.Err
+			}
+		}
 		return nil
 	}
-	rows, err := f.changed(old, action, fresh, rules)
-	if err != nil {
-		return err
+}
+
+// acted gives the keys of the rows that reference a key, the rows, and what an action makes of them, nil if it deletes them.
+func (x *Tx) acted(f *ForeignKey, action string, key []byte, fresh *vec.Chunk, rules Rules) (keys []string, old, rows *vec.Chunk, err error) {
+	t := f.Child
+	tt := x.table(t)
+	if keys, err = x.references(f, key, 0); err != nil || len(keys) == 0 {
+		return nil, nil, nil, err
 	}
-	if rows, err = rules.Complete(t, rows); err != nil {
-		return err
-	}
-	for i := range keys {
-		if _, err := x.Delete(t, old, i); err != nil {
-			return err
-		}
-	}
-	for i, k := range keys {
-		clash, err := x.Replace(t, []byte(k), rows, i)
+	old = vec.NewChunk(t.types, len(keys))
+	for _, k := range keys {
+		r, err := tt.get(k)
 		if err != nil {
-			return err
+			return nil, nil, nil, err
 		}
-		if clash != nil {
-			return clash.Err
+		if r.New == nil {
+			// Its entry in the index was read a moment before it went.
+			continue
+		}
+		if err := t.Decode(old, r.New, 1); err != nil {
+			return nil, nil, nil, err
 		}
 	}
-	return nil
+	if old.Len() < len(keys) {
+		return x.acted(f, action, key, fresh, rules)
+	}
+	if action == catalog.Cascade && fresh == nil {
+		return keys, old, nil, nil
+	}
+	if rows, err = f.changed(old, action, fresh, rules); err == nil {
+		rows, err = rules.Complete(t, rows)
+	}
+	return keys, old, rows, err
+}
+
+// sameRows tells whether two chunks of as many rows have the same ones.
+func sameRows(a, b *vec.Chunk) bool {
+	for i := range a.Len() {
+		if !bytes.Equal(vec.EncodeRow(nil, a.Cols, i), vec.EncodeRow(nil, b.Cols, i)) {
+			return false
+		}
+	}
+	return true
 }
 
 // changed gives rows of the child with what an action sets.

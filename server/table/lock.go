@@ -8,12 +8,34 @@ import (
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
+// Mode is how a transaction has a lock, or wants it. The modes are those of rows in PostgreSQL, each stronger than the one before; a
+// table is shared in mode KeyShare and had alone in mode Update.
+type Mode uint8
+
+// The modes.
+const (
+	// Unlocked is no lock.
+	Unlocked Mode = iota
+	// KeyShare keeps others from deleting a row, and from changing its keys.
+	KeyShare
+	// Share keeps others from changing it.
+	Share
+	// NoKeyUpdate is for who changes a row, but none of its keys.
+	NoKeyUpdate
+	// Update is for who deletes a row, changes its keys, or inserts it.
+	Update
+)
+
+// conflicts tells whether two transactions cannot have a lock in modes a and b at the same time: KeyShare with Update only, Share
+// with both that change something, those with each other.
+func conflicts(a, b Mode) bool { return a != Unlocked && b != Unlocked && a+b > Update }
+
 // Locks is the lock manager of all tables of one incarnation.
 //
-// There are two kinds of locks, both of this file's type lock: one for each table, which inserts share and
-// statements that read what they change have alone, and one for each key that is being written by somebody
+// There are two kinds of locks, both of this file's type lock: one for each table, which everybody shares who changes or locks
+// some rows and who changes all of it has alone, and one for each key of rows that are being written or are locked by somebody
 // who shares the table's lock. Waiters are served in the order of their arrival, so that nobody starves;
-// only who shares a lock already and wants it alone goes before the others.
+// only who has a lock already and wants it in a stronger mode goes before the others.
 //
 // A transaction that would close a circle of waiting ones is told so at once, and is to end: the others go
 // on. That is found by walking from the transactions in its way to those in theirs.
@@ -25,97 +47,112 @@ type Locks struct {
 // NewLocks makes a lock manager.
 func NewLocks() *Locks { return &Locks{} }
 
-// lock is one table's or one key's. Invariant: alone is nil or shared is empty.
+// lock is one table's or one key's. Invariant: no two holders have modes that conflict.
 type lock struct {
-	shared map[*Tx]struct{}
-	alone  *Tx
+	holders []holder
 	// queue are the requests that wait, in the order in which they will be served. Invariant: the first
 	// one cannot be granted.
 	queue []*request
 }
 
+// holder is a transaction that has a lock; each is there once.
+type holder struct {
+	tx   *Tx
+	mode Mode
+}
+
 // request is a transaction's wish for a lock. It waits for at most one at a time.
 type request struct {
-	tx        *Tx
-	on        *lock
-	exclusive bool
-	granted   chan struct{} // closed when it is
+	tx      *Tx
+	on      *lock
+	mode    Mode
+	granted chan struct{} // closed when it is
+}
+
+// of gives the mode in which tx has the lock.
+func (l *lock) of(tx *Tx) Mode {
+	for _, h := range l.holders {
+		if h.tx == tx {
+			return h.mode
+		}
+	}
+	return Unlocked
 }
 
 // free tells whether nothing but the queue keeps tx from the lock.
-func (l *lock) free(tx *Tx, exclusive bool) bool {
-	if l.alone != nil && l.alone != tx {
-		return false
+func (l *lock) free(tx *Tx, mode Mode) bool {
+	for _, h := range l.holders {
+		if h.tx != tx && conflicts(h.mode, mode) {
+			return false
+		}
 	}
-	if !exclusive {
-		return true
-	}
-	_, mine := l.shared[tx]
-	return len(l.shared) == 0 || mine && len(l.shared) == 1
+	return true
 }
 
-func (l *lock) give(tx *Tx, exclusive bool) {
-	if exclusive {
-		delete(l.shared, tx)
-		l.alone = tx
-		return
+func (l *lock) give(tx *Tx, mode Mode) {
+	for i := range l.holders {
+		if h := &l.holders[i]; h.tx == tx {
+			h.mode = max(h.mode, mode)
+			return
+		}
 	}
-	if l.shared == nil {
-		l.shared = map[*Tx]struct{}{}
-	}
-	l.shared[tx] = struct{}{}
+	l.holders = append(l.holders, holder{tx, mode})
 }
 
 // serve grants what can be granted now.
 func (l *lock) serve() {
-	for len(l.queue) > 0 && l.free(l.queue[0].tx, l.queue[0].exclusive) {
+	for len(l.queue) > 0 && l.free(l.queue[0].tx, l.queue[0].mode) {
 		r := l.queue[0]
 		l.queue = l.queue[1:]
-		l.give(r.tx, r.exclusive)
+		l.give(r.tx, r.mode)
 		r.tx.waiting = nil
 		close(r.granted)
 	}
 }
 
-func (l *lock) unused() bool { return l.alone == nil && len(l.shared) == 0 && len(l.queue) == 0 }
+func (l *lock) unused() bool { return len(l.holders) == 0 && len(l.queue) == 0 }
 
 // try takes a lock if that needs no waiting.
-func (m *Locks) try(x *Tx, l *lock, exclusive bool) bool {
+func (m *Locks) try(x *Tx, l *lock, mode Mode) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.tryLocked(x, l, exclusive)
+	return m.tryLocked(x, l, mode)
 }
 
-func (m *Locks) tryLocked(x *Tx, l *lock, exclusive bool) bool {
-	if _, sharing := l.shared[x]; len(l.queue) > 0 && !sharing || !l.free(x, exclusive) {
+func (m *Locks) tryLocked(x *Tx, l *lock, mode Mode) bool {
+	if l.of(x) == Unlocked {
+		for _, r := range l.queue {
+			if conflicts(r.mode, mode) {
+				return false
+			}
+		}
+	}
+	if !l.free(x, mode) {
 		return false
 	}
-	l.give(x, exclusive)
+	l.give(x, mode)
 	return true
 }
 
 // acquire waits for a lock. The error is that of a deadlock or the cause of ctx's end; then the
 // transaction has what it had before.
-func (m *Locks) acquire(ctx context.Context, x *Tx, l *lock, exclusive bool) error {
+func (m *Locks) acquire(ctx context.Context, x *Tx, l *lock, mode Mode) error {
 	m.mu.Lock()
-	return m.acquireLocked(ctx, x, l, exclusive)
+	return m.acquireLocked(ctx, x, l, mode)
 }
 
 // acquireLocked is acquire for a caller that has m.mu, which it gives back.
-func (m *Locks) acquireLocked(ctx context.Context, x *Tx, l *lock, exclusive bool) error {
-	if m.tryLocked(x, l, exclusive) {
+func (m *Locks) acquireLocked(ctx context.Context, x *Tx, l *lock, mode Mode) error {
+	if m.tryLocked(x, l, mode) {
 		m.mu.Unlock()
 		return nil
 	}
-	r := &request{tx: x, on: l, exclusive: exclusive, granted: make(chan struct{})}
+	r := &request{tx: x, on: l, mode: mode, granted: make(chan struct{})}
 	at := len(l.queue)
-	if _, sharing := l.shared[x]; sharing {
-		// Nobody who waits can have the lock before this one ends, unless it shares the lock too.
+	if l.of(x) != Unlocked {
+		// Nobody who waits and is in conflict with it can have the lock before this one ends, unless it has the lock too.
 		at = 0
-		for at < len(l.queue) {
-			if _, sharing := l.shared[l.queue[at].tx]; !sharing {
-				break
-			}
+		for at < len(l.queue) && l.of(l.queue[at].tx) != Unlocked {
 			at++
 		}
 	}
@@ -129,6 +166,11 @@ func (m *Locks) acquireLocked(ctx context.Context, x *Tx, l *lock, exclusive boo
 			WithHint("Try the transaction again.")
 	}
 	m.mu.Unlock()
+	if x.lockTimeout > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeoutCause(ctx, x.lockTimeout, sqlerr.Newf(sqlerr.LockNotAvailable, "canceling statement due to lock timeout"))
+		defer end()
+	}
 	select {
 	case <-r.granted:
 		return nil
@@ -160,9 +202,10 @@ func (m *Locks) release(x *Tx, l *lock) {
 }
 
 func (m *Locks) releaseLocked(x *Tx, l *lock) {
-	delete(l.shared, x)
-	if l.alone == x {
-		l.alone = nil
+	if i := slices.IndexFunc(l.holders, func(h holder) bool { return h.tx == x }); i >= 0 {
+		l.holders[i] = l.holders[len(l.holders)-1]
+		l.holders[len(l.holders)-1] = holder{}
+		l.holders = l.holders[:len(l.holders)-1]
 	}
 	l.serve()
 }
@@ -183,22 +226,17 @@ func (r *request) circular() bool {
 	}
 	reaches = func(q *request) bool {
 		l := q.on
-		if l.alone != nil && l.alone != q.tx && visit(l.alone) {
-			return true
-		}
-		if q.exclusive {
-			for x := range l.shared {
-				if x != q.tx && visit(x) {
-					return true
-				}
+		for _, h := range l.holders {
+			if h.tx != q.tx && conflicts(h.mode, q.mode) && visit(h.tx) {
+				return true
 			}
 		}
 		for _, before := range l.queue {
 			if before == q {
 				break
 			}
-			// A share does not wait for another one.
-			if (before.exclusive || q.exclusive) && visit(before.tx) {
+			// serve goes by the order: even what is in no conflict waits behind it.
+			if visit(before.tx) {
 				return true
 			}
 		}
@@ -218,16 +256,16 @@ func (t *Table) keyLock(key string) *lock {
 }
 
 // tryKey locks a key if that needs no waiting.
-func (t *Table) tryKey(x *Tx, key string) bool {
+func (t *Table) tryKey(x *Tx, key string, mode Mode) bool {
 	t.locks.mu.Lock()
 	defer t.locks.mu.Unlock()
-	return t.locks.tryLocked(x, t.keyLock(key), true)
+	return t.locks.tryLocked(x, t.keyLock(key), mode)
 }
 
 // awaitKey locks a key.
-func (t *Table) awaitKey(ctx context.Context, x *Tx, key string) error {
+func (t *Table) awaitKey(ctx context.Context, x *Tx, key string, mode Mode) error {
 	t.locks.mu.Lock()
-	err := t.locks.acquireLocked(ctx, x, t.keyLock(key), true)
+	err := t.locks.acquireLocked(ctx, x, t.keyLock(key), mode)
 	if err != nil {
 		t.locks.mu.Lock()
 		t.forgetKey(key)
@@ -244,7 +282,7 @@ func (t *Table) forgetKey(key string) {
 }
 
 // releaseKeys gives keys back.
-func (t *Table) releaseKeys(x *Tx, keys map[string]bool) {
+func (t *Table) releaseKeys(x *Tx, keys map[string]Mode) {
 	t.locks.mu.Lock()
 	defer t.locks.mu.Unlock()
 	for k := range keys {

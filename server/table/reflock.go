@@ -10,36 +10,33 @@ func (x *Tx) lockReference(ctx context.Context, f *ForeignKey, key []byte, exclu
 	t := f.Parent
 	tt := x.table(t)
 	name := refLock + lockName(f.target, key)
-	if has, ok := tt.references[name]; tt.allReferences == alone || ok && (has || !exclusive) {
+	mode := tableMode(exclusive)
+	if tt.allReferences == Update || tt.references[name] >= mode {
 		return nil
 	}
-	if tt.allReferences == unlocked {
-		if err := t.locks.acquire(ctx, x, &t.referenced, false); err != nil {
+	if tt.allReferences == Unlocked {
+		if err := t.locks.acquire(ctx, x, &t.referenced, KeyShare); err != nil {
 			return err
 		}
-		tt.allReferences = shared
+		tt.allReferences = KeyShare
 	}
 	if t.dropped.Load() || t.replaced.Load() {
 		x.leave(tt)
 		return t.gone()
 	}
-	if len(tt.references) >= manyKeys && t.locks.try(x, &t.referenced, true) {
-		tt.allReferences = alone
+	if len(tt.references) >= manyKeys && t.locks.try(x, &t.referenced, Update) {
+		tt.allReferences = Update
 		return nil
 	}
-	t.locks.mu.Lock()
-	if t.locks.tryLocked(x, t.keyLock(name), exclusive) {
-		t.locks.mu.Unlock()
-	} else if err := t.locks.acquireLocked(ctx, x, t.keyLock(name), exclusive); err != nil {
-		t.locks.mu.Lock()
-		t.forgetKey(name)
-		t.locks.mu.Unlock()
-		return err
+	if !t.tryKey(x, name, mode) {
+		if err := t.awaitKey(ctx, x, name, mode); err != nil {
+			return err
+		}
 	}
 	if tt.references == nil {
-		tt.references = map[string]bool{}
+		tt.references = map[string]Mode{}
 	}
-	tt.references[name] = exclusive
+	tt.references[name] = mode
 	return nil
 }
 
@@ -49,13 +46,13 @@ func (x *Tx) LockWhole(ctx context.Context, t *Table) error {
 		return err
 	}
 	tt := x.table(t)
-	if tt.allReferences == alone {
+	if tt.allReferences == Update {
 		return nil
 	}
-	if err := t.locks.acquire(ctx, x, &t.referenced, true); err != nil {
+	if err := t.locks.acquire(ctx, x, &t.referenced, Update); err != nil {
 		return err
 	}
-	tt.allReferences = alone
+	tt.allReferences = Update
 	return nil
 }
 
@@ -64,7 +61,7 @@ func (x *Tx) releaseReferences(tt *txTable) {
 	if len(tt.references) > 0 {
 		tt.t.releaseKeys(x, tt.references)
 	}
-	if tt.allReferences != unlocked {
+	if tt.allReferences != Unlocked {
 		tt.t.locks.release(x, &tt.t.referenced)
 	}
 }

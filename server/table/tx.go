@@ -1,9 +1,12 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"slices"
+	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/tidwall/btree"
@@ -25,38 +28,33 @@ type Tx struct {
 	// bytes is about what the commit's log record will have, and limit what it may have; 0 stands for
 	// maxBytes.
 	bytes, limit int64
-	key          []byte // scratch
+	key, row     []byte // scratch
 	enc          vec.RowsEncoder
 	// waiting is the request that the transaction waits for, under Locks.mu; nil if none.
 	waiting *request
+	// lockTimeout bounds each wait for a lock; 0: nothing does.
+	lockTimeout time.Duration
 	foreignTx
 }
 
 type txTable struct {
 	t                 *Table
 	shared, exclusive bool
-	keys              map[string]bool // locked; see lockKeys
-	rows              *btree.Map[string, Row]
-	bulk              []bulk // more rows, with keys that rows does not have
+	// held: the transaction relies on locks of rows, and so on its share of the table.
+	held bool
+	keys map[string]Mode // locked; see lockKeys
+	rows *btree.Map[string, Row]
+	bulk []bulk // more rows, with keys that rows does not have
 	// entries has, for each index, what the transaction changed: the key of the row that has the entry
 	// now, or "" for none. changes is what the table's was when it was made: while the transaction has changed something,
 	// it has a lock, and they are the same.
 	entries []*btree.Map[string, string]
 	changes int
-	// references are the keys that the transaction keeps others from deleting (false), or from referencing (true).
-	references map[string]bool
+	// references are the keys that the transaction keeps others from deleting (KeyShare), or from referencing (Update).
+	references map[string]Mode
 	// allReferences is how it has the lock for all of them.
-	allReferences lockMode
+	allReferences Mode
 }
-
-// lockMode is how a transaction has a lock.
-type lockMode uint8
-
-const (
-	unlocked lockMode = iota
-	shared
-	alone
-)
 
 // NewTx makes an empty transaction.
 func NewTx() *Tx { return &Tx{tables: map[uint32]*txTable{}} }
@@ -74,7 +72,7 @@ func (x *Tx) Empty() bool {
 // Locked tells whether the transaction has a lock.
 func (x *Tx) Locked() bool {
 	for _, tt := range x.order {
-		if tt.shared || tt.exclusive || len(tt.keys) > 0 || tt.allReferences != unlocked {
+		if tt.shared || tt.exclusive || len(tt.keys) > 0 || tt.allReferences != Unlocked {
 			return true
 		}
 	}
@@ -100,7 +98,7 @@ func (x *Tx) table(t *Table) *txTable {
 		tt = nil
 	}
 	if tt == nil {
-		tt = &txTable{t: t, keys: map[string]bool{}, rows: &btree.Map[string, Row]{}}
+		tt = &txTable{t: t, keys: map[string]Mode{}, rows: &btree.Map[string, Row]{}}
 		tt.renew()
 		x.tables[uint32(t.Rel.ID)] = tt
 		x.order = append(x.order, tt)
@@ -110,7 +108,7 @@ func (x *Tx) table(t *Table) *txTable {
 
 // idle tells whether the transaction has no lock of the table: then it has changed nothing in it.
 func (tt *txTable) idle() bool {
-	return !tt.shared && !tt.exclusive && len(tt.keys) == 0 && tt.allReferences == unlocked && !tt.changed()
+	return !tt.shared && !tt.exclusive && len(tt.keys) == 0 && tt.allReferences == Unlocked && !tt.changed()
 }
 
 // renew makes the maps of the indexes.
@@ -129,11 +127,11 @@ func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
 	if tt.exclusive || tt.shared && !exclusive {
 		return nil
 	}
-	if tt.shared && !tt.changed() {
+	if tt.shared && !tt.changed() && !tt.held {
 		// Without it two of these would be a deadlock for nothing.
 		x.unshare(tt)
 	}
-	if err := t.locks.acquire(ctx, x, &t.lock, exclusive); err != nil {
+	if err := t.locks.acquire(ctx, x, &t.lock, tableMode(exclusive)); err != nil {
 		return err
 	}
 	tt.shared, tt.exclusive = !exclusive, exclusive
@@ -146,6 +144,17 @@ func (x *Tx) Lock(ctx context.Context, t *Table, exclusive bool) error {
 	}
 	return nil
 }
+
+// tableMode is the mode of a table's lock.
+func tableMode(exclusive bool) Mode {
+	if exclusive {
+		return Update
+	}
+	return KeyShare
+}
+
+// SetLockTimeout bounds each wait for a lock; 0: nothing does.
+func (x *Tx) SetLockTimeout(d time.Duration) { x.lockTimeout = d }
 
 // Await waits until nobody has the table alone, as who alters it has. The error is that of Lock.
 func (x *Tx) Await(ctx context.Context, t *Table) error {
@@ -168,7 +177,7 @@ func (x *Tx) TryLock(t *Table, exclusive bool) (bool, error) {
 	if tt.exclusive || tt.shared && !exclusive {
 		return true, nil
 	}
-	if !t.locks.try(x, &t.lock, exclusive) {
+	if !t.locks.try(x, &t.lock, tableMode(exclusive)) {
 		return false, nil
 	}
 	tt.shared, tt.exclusive = !exclusive, exclusive
@@ -189,8 +198,8 @@ func (x *Tx) leave(tt *txTable) {
 		return
 	}
 	x.releaseLocks(tt)
-	tt.shared, tt.exclusive, tt.allReferences = false, false, unlocked
-	tt.keys, tt.references = map[string]bool{}, nil
+	tt.shared, tt.exclusive, tt.held, tt.allReferences = false, false, false, Unlocked
+	tt.keys, tt.references = map[string]Mode{}, nil
 }
 
 func (x *Tx) unshare(tt *txTable) {
@@ -260,57 +269,88 @@ const manyKeys = 10_000
 func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk) error {
 	for {
 		changes := tt.t.changes
-		if err := x.lockKeysOnce(ctx, tt, c); err != nil || changes == tt.t.changes {
+		kept, err := x.lockKeysOnce(ctx, tt, c)
+		if err != nil || kept && changes == tt.t.changes {
 			return err
 		}
-		// While it waited, the table has got another index.
+		// While it waited, the table has got another index, or somebody had it alone.
 	}
 }
 
-func (x *Tx) lockKeysOnce(ctx context.Context, tt *txTable, c *vec.Chunk) error {
+// lockKeysOnce gives false if the transaction had no share of the table meanwhile.
+func (x *Tx) lockKeysOnce(ctx context.Context, tt *txTable, c *vec.Chunk) (kept bool, err error) {
 	if tt.exclusive || tt.t.hasRowID() && len(tt.t.indexes) == 0 {
-		return nil
+		return true, nil
 	}
-	if len(tt.keys) >= manyKeys && tt.t.locks.try(x, &tt.t.lock, true) {
+	kept = true
+	if len(tt.keys) >= manyKeys && tt.t.locks.try(x, &tt.t.lock, Update) {
 		tt.shared, tt.exclusive = false, true
-		return nil
+		return true, nil
 	}
-	var keys []string
+	type named struct {
+		name string
+		// at and key are the place of the unique index and the values in it; at is -1 for the key of the row.
+		at  int
+		key []byte
+	}
+	var keys []named
 	for i := range c.Len() {
 		if !tt.t.hasRowID() {
-			keys = append(keys, lockName(0, tt.t.Key(nil, c, i)))
+			k := tt.t.Key(nil, c, i)
+			keys = append(keys, named{lockName(0, k), -1, k})
 		}
-		for _, u := range tt.t.indexes {
+		for j, u := range tt.t.indexes {
 			if u.multi {
 				continue
 			}
 			k, ok, err := u.key(nil, c, i)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if ok {
-				keys = append(keys, lockName(u.arr.ID(), k))
+				keys = append(keys, named{lockName(u.arr.ID(), k), j, k})
 			}
 		}
 	}
-	slices.Sort(keys)
-	for _, k := range slices.Compact(keys) {
-		if tt.keys[k] {
+	slices.SortFunc(keys, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	for _, k := range keys {
+		if tt.keys[k.name] == Update {
 			continue
 		}
-		if !tt.t.tryKey(x, k) {
-			if tt.shared && !tt.changed() {
+		if !tt.t.tryKey(x, k.name, Update) {
+			// If only somebody has it who does not take the row away, and the row is there, it is in the way whatever
+			// becomes of that transaction.
+			if tt.t.tryKey(x, k.name, KeyShare) {
+				tt.keys[k.name] = max(tt.keys[k.name], KeyShare)
+				if there, err := tt.taken(k.at, k.key); err != nil {
+					return false, err
+				} else if there {
+					continue
+				}
+			}
+			if tt.shared && !tt.changed() && !tt.held {
 				// Who has the key may want the table for itself. Nothing was written under this
 				// transaction's share yet, so it need not be in the way.
 				x.unshare(tt)
+				kept = false
 			}
-			if err := tt.t.awaitKey(ctx, x, k); err != nil {
-				return err
+			if err := tt.t.awaitKey(ctx, x, k.name, Update); err != nil {
+				return false, err
 			}
 		}
-		tt.keys[k] = true
+		tt.keys[k.name] = Update
 	}
-	return x.Lock(ctx, tt.t, false)
+	return kept, x.Lock(ctx, tt.t, false)
+}
+
+// taken tells whether a row has a key, in the unique index with a number or, with -1, of its own.
+func (tt *txTable) taken(at int, key []byte) (bool, error) {
+	if at < 0 {
+		r, err := tt.get(string(key))
+		return r.New != nil, err
+	}
+	owner, err := tt.owner(at, key)
+	return owner != "", err
 }
 
 // lockName names a key of an index for locking; i is its arrangement, 0 for the table's own key.
@@ -435,20 +475,46 @@ func (x *Tx) insert(t *Table, c *vec.Chunk, i int, old []byte) (*Conflict, error
 // Delete takes row i of c, which must be as the transaction sees it, out of the table; false if it is
 // not there any more (deleted by the same statement before).
 func (x *Tx) Delete(t *Table, c *vec.Chunk, i int) (bool, error) {
+	got, err := x.take(t, c, i, false)
+	return got == Taken, err
+}
+
+// Seen is what has become of a row that a statement has read.
+type Seen uint8
+
+// What Take finds.
+const (
+	// Taken: the row was there, as it was read, and is deleted now.
+	Taken Seen = iota
+	// Gone: there is no such row any more.
+	Gone
+	// Changed: it is another one.
+	Changed
+)
+
+// Take is Delete of a row that the statement has read before it had the lock, if it is there still and as it was.
+func (x *Tx) Take(t *Table, c *vec.Chunk, i int) (Seen, error) { return x.take(t, c, i, true) }
+
+func (x *Tx) take(t *Table, c *vec.Chunk, i int, same bool) (Seen, error) {
 	if t.late(c, i) {
-		return false, t.tooOld(c, i)
+		return Gone, t.tooOld(c, i)
 	}
 	tt := x.table(t)
 	x.key = t.Key(x.key[:0], c, i)
 	key := string(x.key)
 	r, err := tt.get(key)
 	if err != nil || r.New == nil {
-		return false, err
+		return Gone, err
+	}
+	if same {
+		if x.row = vec.EncodeRow(x.row[:0], c.Cols, i); !bytes.Equal(x.row, r.New) {
+			return Changed, nil
+		}
 	}
 	for j, u := range t.indexes {
 		e, ok, err := u.entry(c, i, x.key)
 		if err != nil {
-			return false, err
+			return Gone, err
 		}
 		if ok {
 			tt.entries[j].Set(string(e), "")
@@ -458,10 +524,10 @@ func (x *Tx) Delete(t *Table, c *vec.Chunk, i int) (bool, error) {
 	r.New = nil
 	x.bytes += int64(len(key) + len(r.Old) + 12)
 	if err := x.checkSize(); err != nil {
-		return false, err
+		return Gone, err
 	}
 	tt.rows.Set(key, r)
-	return true, nil
+	return Taken, nil
 }
 
 // maxBytes bounds the changes of a transaction, which are in memory until the commit and then one record of

@@ -33,7 +33,11 @@ func TestLocksBetweenSessions(t *testing.T) {
 	}
 	exec("CREATE TABLE q (id int PRIMARY KEY)")
 	exec("INSERT INTO q VALUES (1), (2)")
-	for _, how := range []string{"SELECT * FROM q WHERE id = 1 FOR UPDATE", "LOCK TABLE q IN EXCLUSIVE MODE", "DECLARE c CURSOR FOR SELECT * FROM q FOR UPDATE"} {
+	for how, left := range map[string]int64{
+		"SELECT * FROM q WHERE id = 1 FOR UPDATE": 1, "LOCK TABLE q IN EXCLUSIVE MODE": 0, "DECLARE c CURSOR FOR SELECT * FROM q FOR UPDATE": 0,
+		"SELECT * FROM (SELECT id FROM q) s WHERE id = 2 FOR UPDATE": 1, "UPDATE q SET id = 5 WHERE id = 2": 1, "DELETE FROM q": 0,
+		"SELECT * FROM q ORDER BY id LIMIT 1 FOR NO KEY UPDATE": 1,
+	} {
 		exec("BEGIN")
 		exec(how)
 		if c := code("SELECT * FROM q FOR UPDATE NOWAIT"); c != "55P03" {
@@ -44,7 +48,7 @@ func TestLocksBetweenSessions(t *testing.T) {
 			t.Errorf("%s: a reader saw %d rows, %v", how, n, err)
 		}
 		tag, err := b.Exec(ctx, "SELECT * FROM q FOR UPDATE SKIP LOCKED")
-		if err != nil || tag.RowsAffected() != 0 {
+		if err != nil || tag.RowsAffected() != left {
 			t.Errorf("%s: SKIP LOCKED gave %v, %v", how, tag, err)
 		}
 		if _, err := b.Exec(ctx, "BEGIN"); err != nil {
