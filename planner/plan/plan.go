@@ -565,11 +565,22 @@ func (n *LoopHead) Inputs() []Node    { return []Node{n.In} }
 func (n *Materialize) Inputs() []Node { return []Node{n.In} }
 func (n *Sink) Inputs() []Node        { return []Node{n.In} }
 
+// LockStrength says what others cannot do with a locked row.
+type LockStrength = logical.LockStrength
+
+// The strengths.
+const (
+	ForKeyShare    = logical.ForKeyShare
+	ForShare       = logical.ForShare
+	ForNoKeyUpdate = logical.ForNoKeyUpdate
+	ForUpdate      = logical.ForUpdate
+)
+
 // LockRel is logical.LockRel by position.
 type LockRel struct {
 	Rel                *catalog.Relation
 	Cols               []int
-	Strength           logical.LockStrength
+	Strength           LockStrength
 	NoWait, SkipLocked bool
 }
 

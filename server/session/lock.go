@@ -10,7 +10,6 @@ import (
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/planner"
-	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/server/build"
 	"github.com/weirdb/weir/server/table"
@@ -64,8 +63,8 @@ func checkLocks(t *tx, locks []planner.Lock) error {
 	return nil
 }
 
-var lockModes = map[logical.LockStrength]table.Mode{
-	logical.ForKeyShare: table.KeyShare, logical.ForShare: table.Share, logical.ForNoKeyUpdate: table.NoKeyUpdate, logical.ForUpdate: table.Update,
+var lockModes = map[plan.LockStrength]table.Mode{
+	plan.ForKeyShare: table.KeyShare, plan.ForShare: table.Share, plan.ForNoKeyUpdate: table.NoKeyUpdate, plan.ForUpdate: table.Update,
 }
 
 // Lock locks the rows that FOR UPDATE and its kin name.
