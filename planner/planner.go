@@ -43,6 +43,8 @@ type Config struct {
 	Usable func(*catalog.Relation) bool
 	// Variable gives the parameter that a name stands for which is no column, and its type; nil: there are none.
 	Variable func(parts []string) (n int, t types.Type, ok bool, err error)
+	// Rows guesses the number of rows of a relation, for plans of queries that are run once. Nil: no plan depends on it.
+	Rows func(*catalog.Relation) float64
 	// Eval computes an expression without columns, for constant folding. Nil: only what needs no
 	// computing is folded.
 	Eval func(scalar.Expr) (types.Datum, error)
@@ -229,6 +231,9 @@ func (p *Planner) batch(b *Bound, ofView bool) (*plan.Batch, error) {
 		return nil, err
 	}
 	env := p.env(m, false)
+	if !ofView {
+		env.Rows = p.cfg.Rows
+	}
 	n = rule.Prune(env, prop.WindowKeys(m, rule.Optimize(env, n), ofView), logical.SetOf(need...))
 	return physical.Batch(physical.Config{Meta: m, Registry: p.cfg.Registry, Indexes: p.indexes}, n, ids, names, b.query.Order)
 }

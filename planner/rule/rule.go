@@ -4,6 +4,7 @@ package rule
 
 import (
 	"github.com/weirdb/weir/planner/logical"
+	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/scalar"
 	"github.com/weirdb/weir/sql/types"
@@ -20,6 +21,9 @@ type Env struct {
 	Stable bool
 	// Zoned: local time is that of a zone whose clock is changed.
 	Zoned bool
+	// Rows guesses the number of rows of a relation, for plans that are run once; nil: the order of joins does not depend on it, as that of views
+	// must not, which are planned again at each start.
+	Rows func(*catalog.Relation) float64
 	// leaves are nodes that Prune leaves as they are, with what is needed of each: see Common.
 	leaves map[logical.Node]logical.ColSet
 }
@@ -49,6 +53,7 @@ func Logical() []Rule {
 		{"session-panes", SessionPanes},
 		{"window-end", WindowEnd},
 		{"join-order", JoinOrder},
+		{"join-cost", JoinCost},
 		{"push-down", PushDown},
 		{"fold", Fold},
 		{"merge-projections", Merge},

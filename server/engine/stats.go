@@ -3,8 +3,39 @@ package engine
 import (
 	"github.com/weirdb/weir/checkpoint"
 	"github.com/weirdb/weir/exec/flow"
+	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/storage"
 )
+
+// Guesses of the rows of relations that cannot be asked, and the least guess: a plan is not to depend on the difference between small relations.
+const (
+	rowsOfSystem = 500
+	rowsOfSource = 1_000_000
+	rowsAtLeast  = 64
+)
+
+// EstimatedRows guesses the number of rows of a relation, for the order of joins.
+func (i *Incarnation) EstimatedRows(rel *catalog.Relation) float64 {
+	switch {
+	case rel.Made():
+		return rowsOfSystem
+	case rel.Kind == catalog.Source:
+		if n, _ := i.SourceRows(rel); n > 0 {
+			return float64(n)
+		}
+		return rowsOfSource
+	}
+	snap, err := i.Store.Latest()
+	if err != nil {
+		return rowsAtLeast
+	}
+	defer snap.Release()
+	n, err := snap.Table(storage.TableID(rel.Rows())).EstimateRows(nil, nil)
+	if err != nil {
+		return rowsAtLeast
+	}
+	return max(rowsAtLeast, float64(n))
+}
 
 // Stats is what the engine tells of itself.
 type Stats struct {

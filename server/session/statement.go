@@ -234,8 +234,17 @@ func (s *session) planner(cat *catalog.Catalog, path []string) *planner.Planner 
 		Usable: func(ix *catalog.Relation) bool {
 			return s.tx == nil || s.tx.inc == nil || s.tx.inc.StalledError(ix) == nil
 		},
+		Rows: s.estimatedRows(),
 		Eval: func(e scalar.Expr) (types.Datum, error) { return expr.FoldConst(e, env) },
 	})
+}
+
+// estimatedRows gives what guesses the rows of relations for the planner, nil if there is no dataflow to ask.
+func (s *session) estimatedRows() func(*catalog.Relation) float64 {
+	if s.tx == nil || s.tx.inc == nil {
+		return nil
+	}
+	return s.tx.inc.EstimatedRows
 }
 
 // resultColumns describes a bound statement's result; nil: it has none.
