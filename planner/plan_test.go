@@ -237,7 +237,8 @@ func errText(err error, sql string) string {
 
 // TestPlans runs the files in testdata: ddl fills the catalog; bind shows the plan as bound, unnest without
 // subqueries, opt after all rules, batch and stream what is executed, columns the
-// result columns and parameters. With emit a stream is EMIT ON WINDOW CLOSE.
+// result columns and parameters. With emit a stream is EMIT ON WINDOW CLOSE, with views it takes the rows of materialized views
+// for equal parts of the query.
 func TestPlans(t *testing.T) {
 	dsn := os.Getenv("WEIR_PG_DSN")
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -327,6 +328,10 @@ func (d *db) run(td *datadriven.TestData) (string, error) {
 					o.Share = plan.ShareCheap
 				case "common":
 					o.Common = true
+				case "views":
+					if o.Views, err = d.kept(p); err != nil {
+						return "", err
+					}
 				}
 			}
 			x, err := p.Stream(b, o)
@@ -359,6 +364,26 @@ func (d *db) run(td *datadriven.TestData) (string, error) {
 		}
 	}
 	return out.String(), nil
+}
+
+// kept gives all materialized views with their queries.
+func (d *db) kept(p *planner.Planner) ([]planner.KeptView, error) {
+	var out []planner.KeptView
+	for _, r := range d.cat.Sorted() {
+		if r.Kind != catalog.MatView {
+			continue
+		}
+		q, err := parse.ParseQuery(r.Query)
+		if err != nil {
+			return nil, err
+		}
+		b, err := p.Bind(q, nil)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, planner.KeptView{Rel: r, Query: b})
+	}
+	return out, nil
 }
 
 // dmlText shows the parts of a DML plan that EXPLAIN does not.

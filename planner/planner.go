@@ -328,6 +328,8 @@ type StreamOptions struct {
 	Share plan.Sharing
 	// Common: equal parts of the query that keep state run once.
 	Common bool
+	// Views are relations whose rows may be taken for equal parts of the query; see plan.Stream.Taken.
+	Views []KeptView
 }
 
 // Stream plans a query that is kept up to date. ORDER BY without LIMIT has no meaning there and is
@@ -364,6 +366,7 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 		return nil, sqlerr.New(sqlerr.FeatureNotSupported, bad.Position(), "%s %s in a materialized view or sink is not supported yet", clockName(bad), where).
 			WithHint("Compare a column with it in WHERE or HAVING, as in ts > now() - interval '1 hour'.")
 	}
+	n, taken := p.takeViews(env, n, ids, o.Views)
 	var key []logical.ColID
 	if o.Sink && !o.NeedKey {
 		n = prop.TopNKeys(m, n)
@@ -386,7 +389,7 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned, Share: o.Share, Common: shared}
 	s, err := physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order, OnClose: o.OnClose})
 	if err == nil {
-		s.Functions = b.Functions
+		s.Functions, s.Taken = b.Functions, taken
 	}
 	if err == nil && joined != nil {
 		s.Notices = append(s.Notices, fmt.Sprintf("the rows are computed again every second, because %s is used other than in conditions such as ts > now() - interval '1 hour'", clockName(joined)))

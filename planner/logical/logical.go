@@ -127,6 +127,8 @@ type (
 		Ords  []int
 		Out   []ColID
 		RowID ColID
+		// Taken: Rel keeps the rows of a part of the query that stood here.
+		Taken bool
 	}
 	// Values has constant rows (expressions may be correlated).
 	Values struct {
@@ -517,6 +519,14 @@ func (m *Meta) RefAt(id ColID, pos int) *scalar.Column {
 	c := m.Ref(id)
 	c.Pos = pos
 	return c
+}
+
+// Append adds the columns and loops of another statement, whose numbers are raised by what it gives.
+func (m *Meta) Append(o *Meta) (by ColID) {
+	by = len(m.cols)
+	m.cols = append(m.cols, o.cols...)
+	m.loops += o.loops
+	return by
 }
 
 // Clone gives a copy that can grow by itself.

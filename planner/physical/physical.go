@@ -424,7 +424,7 @@ func (b *builder) scan(n *logical.Scan, acc *plan.Access) built {
 	case b.stream && n.Rel.Made():
 		unsupported(sqlerr.NoPos, "a materialized view over the sequence "+n.Rel.Name)
 	case b.stream:
-		return built{&plan.TableScan{Props: p, Rel: n.Rel, Cols: n.Ords}, cols}
+		return built{&plan.TableScan{Props: p, Rel: n.Rel, Cols: n.Ords, Taken: n.Taken}, cols}
 	}
 	s := &plan.Scan{Props: p, Rel: n.Rel, Cols: n.Ords}
 	if acc != nil {

@@ -453,6 +453,9 @@ func (w *explainer) describe(n Node) (string, []string) {
 		return "Source Scan on " + relName(n.Rel), d
 	case *TableScan:
 		add("Columns: %s", relColumns(n.Rel, n.Cols))
+		if n.Taken {
+			add("Shared View: has the rows of an equal part of the query")
+		}
 		return "Stream Scan on " + relName(n.Rel), d
 	case *Scan:
 		add("Columns: %s", relColumns(n.Rel, n.Cols))

@@ -365,6 +365,8 @@ type (
 		// Shared: the rows are read by a join, and all that comes is their changes, by the hash of the columns that
 		// Shared.Keys are; nil: no.
 		Shared *SharedScan
+		// Taken: the relation keeps the rows of a part of the query that stood here.
+		Taken bool
 	}
 	// SharedScan says how the changes of a TableScan come that is a shared side of a join. Hash are column ordinals.
 	SharedScan struct {
@@ -619,6 +621,8 @@ type Stream struct {
 	Watermarks []catalog.WatermarkColumn
 	// Relations lists every relation that is read, by ID, each once.
 	Relations []*catalog.Relation
+	// Taken lists those of them whose rows were taken for equal parts of the query, by ID.
+	Taken []*catalog.Relation
 	// Functions lists the functions in SQL that are called, by ID.
 	Functions []catalog.ID
 	// Notices are for who creates the job.

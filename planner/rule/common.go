@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weirdb/weir/planner/logical"
+	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/scalar"
 )
 
@@ -107,7 +108,7 @@ func (c *common) sameNode(a, b logical.Node, m map[logical.ColID]logical.ColID) 
 	switch x := a.(type) {
 	case *logical.Scan:
 		y, ok := b.(*logical.Scan)
-		if !ok || x.Rel != y.Rel || y.RowID != 0 && x.RowID == 0 {
+		if !ok || !sameRelation(x.Rel, y.Rel) || y.RowID != 0 && x.RowID == 0 {
 			return false
 		}
 		for i, o := range y.Ords {
@@ -237,6 +238,11 @@ func (c *common) sameNode(a, b logical.Node, m map[logical.ColID]logical.ColID) 
 		return true
 	}
 	return false
+}
+
+// sameRelation tells whether two scans read one relation; they may know different numbers of its columns.
+func sameRelation(a, b *catalog.Relation) bool {
+	return a == b || a.ID == b.ID && a.Kind == b.Kind && a.Kind != catalog.System
 }
 
 // sameCols tells whether bs are the columns as, in any order.

@@ -79,7 +79,7 @@ func Prune(e *Env, n logical.Node, need logical.ColSet) logical.Node {
 			}
 		}
 		a.In = Prune(e, n.In, used)
-		if len(a.Aggs) == 0 && len(a.Keys) > 0 && prop.Unique(a.In, logical.SetOf(a.Keys...)) {
+		if !e.all && len(a.Aggs) == 0 && len(a.Keys) > 0 && prop.Unique(a.In, logical.SetOf(a.Keys...)) {
 			return Prune(e, &logical.Project{In: a.In, Exprs: e.passAll(a.Keys)}, need)
 		}
 		return a
@@ -201,7 +201,7 @@ func (e *Env) exactly(n logical.Node, used logical.ColSet) logical.Node {
 func (e *Env) pruneJoin(n *logical.Join, need logical.ColSet) logical.Node {
 	ls, rs := logical.OutSet(n.L), logical.OutSet(n.R)
 	// A left join that only adds columns nobody needs, and never multiplies rows.
-	if n.Kind == logical.Left && !need.Meets(rs) {
+	if !e.all && n.Kind == logical.Left && !need.Meets(rs) {
 		if joinsOne(n) {
 			return Prune(e, n.L, need)
 		}

@@ -26,6 +26,8 @@ type Env struct {
 	Rows func(*catalog.Relation) float64
 	// leaves are nodes that Prune leaves as they are, with what is needed of each: see Common.
 	leaves map[logical.Node]logical.ColSet
+	// all: Prune keeps what can be left out because of keys, which may not be known later.
+	all bool
 }
 
 // Rule is a named rewrite of a whole plan.

@@ -168,7 +168,7 @@ func (i *Incarnation) PendingReaders(ids ...catalog.ID) []*catalog.Relation {
 	cat := i.Catalog()
 	for _, id := range slices.Sorted(maps.Keys(cat.Pending)) {
 		p := cat.Pending[id]
-		if slices.ContainsFunc(p.DependsOn, func(d catalog.ID) bool { return slices.Contains(ids, d) }) {
+		if slices.ContainsFunc(p.Inputs(), func(d catalog.ID) bool { return slices.Contains(ids, d) }) {
 			out = append(out, p)
 		}
 	}

@@ -187,7 +187,8 @@ func (i *Incarnation) remove(ctx context.Context, id catalog.ID) error {
 	if err != nil {
 		return err
 	}
-	return i.drop(ctx, append(i.Catalog().Owned(id), rel), locks, tables)
+	gone, _ := i.Catalog().Left(append(i.Catalog().Owned(id), rel))
+	return i.drop(ctx, gone, nil, locks, tables)
 }
 
 // lockDropped takes the tables among relations that are to be dropped, and those whose foreign keys or indexes go with them. It
@@ -643,7 +644,20 @@ func (i *Incarnation) forget(ids ...catalog.ID) {
 
 // Drop removes relations, which must be everything that depends on one of them. It waits for the
 // transactions that have locks on the tables, until ctx ends. also changes the catalog together with it.
+//
+// Relations whose rows others take lose their names only, and what has none goes when nobody takes its rows.
 func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also ...func(c *catalog.Catalog)) error {
+	rels, kept := i.Catalog().Left(rels)
+	if len(kept) > 0 {
+		also = append(also, func(c *catalog.Catalog) {
+			for _, r := range kept {
+				c.Put(r.Unnamed())
+			}
+		})
+	}
+	if len(rels) == 0 {
+		return i.loseNames(ctx, kept, also)
+	}
 	if err := i.awaitJobs(ctx, rels); err != nil {
 		return err
 	}
@@ -652,11 +666,11 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also .
 	if err != nil {
 		return err
 	}
-	return i.finish(ctx, func() error { return i.drop(i.Ctx, rels, locks, tables, also...) }, nil)
+	return i.finish(ctx, func() error { return i.drop(i.Ctx, rels, kept, locks, tables, also...) }, nil)
 }
 
-// drop does what Drop does, and releases the locks.
-func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks *table.Tx, tables []*table.Table, also ...func(c *catalog.Catalog)) error {
+// drop does what Drop does, and releases the locks. What is kept loses its name by also.
+func (i *Incarnation) drop(ctx context.Context, rels, kept []*catalog.Relation, locks *table.Tx, tables []*table.Table, also ...func(c *catalog.Catalog)) error {
 	defer locks.Release()
 	var jobs []flow.JobID
 	var drop []storage.TableID
@@ -718,9 +732,7 @@ func (i *Incarnation) drop(ctx context.Context, rels []*catalog.Relation, locks 
 			return undone(err)
 		}
 	}
-	subJobs, subTables := i.endSubscriptions(jobs, func(_ *Subscription, id flow.JobID) error {
-		return sqlerr.Newf(sqlerr.UndefinedTable, "the subscription was ended because %q was dropped", i.Catalog().RelationByID(catalog.ID(id)).Name)
-	})
+	subJobs, subTables := i.endSubscriptions(slices.Concat(jobs, jobIDs(kept)), i.droppedUnder)
 	jobs, drop = append(jobs, subJobs...), append(drop, subTables...)
 	save, wait := flow.Save{Meta: meta, Drop: drop}, i.RT.WaitDurable
 	if restarting {

@@ -456,7 +456,7 @@ func (e *Engine) stalledLocked(cat *catalog.Catalog, id catalog.ID) error {
 		return err
 	}
 	if r := cat.RelationByID(id); r != nil {
-		for _, d := range r.DependsOn {
+		for _, d := range r.Inputs() {
 			if err := e.stalledLocked(cat, d); err != nil {
 				return err
 			}

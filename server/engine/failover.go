@@ -493,7 +493,7 @@ func (i *Incarnation) markStale(cat *catalog.Catalog, running map[catalog.ID]boo
 	moves := map[catalog.ID]bool{}
 	for _, r := range cat.Sorted() {
 		m := running[r.ID]
-		for _, d := range r.DependsOn {
+		for _, d := range r.Inputs() {
 			m = m || moves[d]
 		}
 		moves[r.ID] = m

@@ -102,6 +102,8 @@ type replacing struct {
 	// dropped are relations that go at the same time.
 	dropped []*catalog.Relation
 	table   func(*catalog.Relation) error
+	// unneeded are relations without names whose rows nobody takes any more.
+	unneeded []*catalog.Relation
 }
 
 // reads lists what the job reads.
@@ -274,6 +276,13 @@ func (w *replacing) change() (committed bool, err error) {
 			s.StateTables = ids.all()
 			c.Put(&s)
 		}
+		// What has no name, and nobody takes rows of any more.
+		unneeded, _ := c.Left(nil)
+		w.unneeded = slices.DeleteFunc(unneeded, func(r *catalog.Relation) bool { return slices.Contains(w.ids, r.ID) })
+		for _, r := range w.unneeded {
+			c.Remove(r.ID)
+			drop, gone = append(drop, table.Tables(r)...), append(gone, flow.JobID(r.ID))
+		}
 		for _, r := range c.Sorted() {
 			if r.Kind == catalog.Source && w.sources[r.ID] == nil && i.RT.Has(flow.JobID(r.ID)) && !i.needed(c, r.ID) {
 				s := *r
@@ -335,7 +344,7 @@ func (w *replacing) change() (committed bool, err error) {
 		i.errs.move(w.jobs[k].New.Job(), id)
 	}
 	i.forget(w.temporary()...)
-	for _, r := range w.dropped {
+	for _, r := range slices.Concat(w.dropped, w.unneeded) {
 		i.forget(r.ID)
 		i.forgetFailures([]catalog.ID{r.ID})
 		i.errs.forget(r)

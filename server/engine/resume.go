@@ -59,7 +59,7 @@ func (i *Incarnation) idleSources(cat *catalog.Catalog, fill []*catalog.Relation
 	seen := map[catalog.ID]bool{}
 	var visit func(r *catalog.Relation)
 	visit = func(r *catalog.Relation) {
-		for _, id := range r.DependsOn {
+		for _, id := range r.Inputs() {
 			d := cat.RelationByID(id)
 			if d == nil || seen[id] {
 				continue
@@ -93,7 +93,7 @@ func (i *Incarnation) resumable(cat *catalog.Catalog, rel *catalog.Relation) []*
 			return
 		}
 		in[r.ID] = true
-		for _, d := range cat.Dependents(r.ID) {
+		for _, d := range cat.Readers(r.ID) {
 			down(d)
 		}
 	}
@@ -101,7 +101,7 @@ func (i *Incarnation) resumable(cat *catalog.Catalog, rel *catalog.Relation) []*
 		if roots[r.ID] != nil {
 			down(r)
 		}
-		for _, id := range r.DependsOn {
+		for _, id := range r.Inputs() {
 			if d := cat.RelationByID(id); d != nil {
 				up(d)
 			}
@@ -126,7 +126,7 @@ func (i *Incarnation) resumable(cat *catalog.Catalog, rel *catalog.Relation) []*
 }
 
 func dependsOn(cat *catalog.Catalog, r *catalog.Relation, id catalog.ID) bool {
-	for _, d := range r.DependsOn {
+	for _, d := range r.Inputs() {
 		if d == id {
 			return true
 		}

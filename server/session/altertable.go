@@ -484,7 +484,10 @@ func (a *alteration) dropDependents(name string, direct []*catalog.Relation, ext
 	var details []string
 	named := map[catalog.ID]*catalog.Relation{}
 	for _, r := range direct {
-		if a.gone[r.ID] == nil {
+		switch {
+		case r.Internal:
+			named[r.ID] = r // nobody knows it; who takes its rows is planned again
+		case a.gone[r.ID] == nil:
 			details = append(details, fmt.Sprintf("%s %s depends on %s", kindWord(r.Kind), a.displayName(r), a.displayColumn(name)))
 			named[r.ID] = r
 		}

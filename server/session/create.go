@@ -514,9 +514,9 @@ func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound)
 	}
 }
 
-// planStream plans the job of a relation exactly as a recovery will.
+// planStream plans the job of a relation exactly as a recovery will, once what it takes of others is decided.
 func (d *definer) planStream(rel *catalog.Relation) (*plan.Stream, error) {
-	stream, err := d.t.inc.PlanStream(d.cat, rel)
+	stream, err := d.t.inc.PlanNew(d.cat, rel, !d.background && d.s.vars.get(viewsSetting) == "on")
 	return stream, relocate(err, rel.Query, d.e.p.text)
 }
 
@@ -614,7 +614,7 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	if err != nil {
 		return "", err
 	}
-	rel.OnClose = st.EmitOnWindowClose
+	rel.OnClose, d.background = st.EmitOnWindowClose, background != nil
 	stream, err := d.planView(rel, st.QueryText, b)
 	if err != nil {
 		return "", err

@@ -81,6 +81,8 @@ type definer struct {
 	t   *tx
 	e   *execution
 	cat *catalog.Catalog
+	// background: what is created is filled in the background, and takes no rows of others.
+	background bool
 }
 
 func (d *definer) run(ctx context.Context) (string, error) {

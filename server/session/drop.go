@@ -80,7 +80,7 @@ func (d *definer) abandon(st *ast.Drop) (alone bool) {
 	if len(details) > 0 && !st.Cascade {
 		return true
 	}
-	rels := slices.Collect(maps.Values(all))
+	rels, _ := d.cat.Left(slices.Collect(maps.Values(all)))
 	d.t.inc.Abandon(rels)
 	return d.t.inc.Apart(rels)
 }
@@ -107,7 +107,7 @@ func (d *definer) dependent(named map[catalog.ID]*catalog.Relation) (all map[cat
 			}
 		}
 		for _, dep := range d.cat.Dependents(r.ID) {
-			if named[dep.ID] == nil && all[dep.ID] == nil && dep.Kind != catalog.Index {
+			if named[dep.ID] == nil && all[dep.ID] == nil && dep.Kind != catalog.Index && !dep.Internal {
 				details = append(details, fmt.Sprintf("%s %s depends on %s %s",
 					kindWord(dep.Kind), d.displayName(dep), kindWord(r.Kind), d.displayName(r)))
 			}

@@ -225,11 +225,19 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 		}
 		var rel catalog.Relation
 		s.vars.planAs(&rel)
-		stream, err := pl.Stream(b, planner.StreamOptions{Parallelism: t.inc.Parallelism(), OnClose: q.EmitOnWindowClose, Share: engine.Sharing(&rel), Common: rel.Common})
-		if err != nil {
+		if _, err := onErrorOption(&rel, q.Options); err != nil {
 			return nil, err
 		}
-		if _, err := onErrorOption(&rel, q.Options); err != nil {
+		options := planner.StreamOptions{Parallelism: t.inc.Parallelism(), OnClose: q.EmitOnWindowClose, Share: engine.Sharing(&rel), Common: rel.Common}
+		if s.vars.get(viewsSetting) == "on" {
+			rel.Kind, rel.Owner, rel.OnClose, rel.Functions = catalog.MatView, s.user(), q.EmitOnWindowClose, b.Functions
+			for _, r := range b.Relations {
+				rel.DependsOn = append(rel.DependsOn, r.ID)
+			}
+			options.Views = t.inc.Views(cat, &rel)
+		}
+		stream, err := pl.Stream(b, options)
+		if err != nil {
 			return nil, err
 		}
 		x := &explained{stream: stream}

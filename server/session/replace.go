@@ -113,7 +113,7 @@ func (d *definer) notRecursive(old *catalog.Relation, b *planner.Bound) error {
 // replace puts rel in the place of old, with everything that reads it; stream is its plan, nil if it is a plain view, whose
 // functions are then those of everything that reads it, too.
 func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, stream *plan.Stream, functions []catalog.ID) error {
-	all, _ := d.dependent(map[catalog.ID]*catalog.Relation{old.ID: old})
+	all := d.readers(old)
 	if err := d.notPending("replace", all); err != nil {
 		return err
 	}
@@ -139,6 +139,23 @@ func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, strea
 		reps = append(reps, rep)
 	}
 	return d.t.inc.Replace(ctx, reps, d.watch)
+}
+
+// readers gives a relation with everything that reads it, by name or not, directly or through others.
+func (d *definer) readers(r *catalog.Relation) map[catalog.ID]*catalog.Relation {
+	all := map[catalog.ID]*catalog.Relation{}
+	var visit func(r *catalog.Relation)
+	visit = func(r *catalog.Relation) {
+		if all[r.ID] != nil {
+			return
+		}
+		all[r.ID] = r
+		for _, x := range d.cat.Readers(r.ID) {
+			visit(x)
+		}
+	}
+	visit(r)
+	return all
 }
 
 // again plans a relation that reads old, directly or not, in a catalog that has rel in its place.
@@ -169,7 +186,7 @@ func (d *definer) again(cat *catalog.Catalog, r, old, rel *catalog.Relation, fun
 	c.Functions = slices.Concat(r.Functions, functions)
 	stream, err := d.t.inc.PlanStream(cat, &c)
 	if err == nil {
-		c.Functions = stream.Functions
+		c.Functions, c.Takes = stream.Functions, engine.TakenBy(stream)
 		err = d.readsAgain(cat, &c)
 	}
 	if err != nil {

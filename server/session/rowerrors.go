@@ -41,11 +41,33 @@ func (s *session) checkRelation(t *tx, snap *storage.Snapshot, rel *catalog.Rela
 		return err
 	}
 	cat := t.inc.Catalog()
+	if err := s.checkTaken(t, snap, rel, rel.Takes); err != nil {
+		return err
+	}
 	for _, d := range rel.DependsOn {
 		if r := cat.RelationByID(d); r != nil {
 			if err := s.checkRelation(t, snap, r, seen); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// checkTaken does so for what fails in relations whose rows rel takes: there it is a part of rel's query that fails.
+func (s *session) checkTaken(t *tx, snap *storage.Snapshot, rel *catalog.Relation, taken []catalog.ID) error {
+	for _, id := range taken {
+		r := t.inc.Catalog().RelationByID(id)
+		if r == nil {
+			continue
+		}
+		as := *r
+		as.Name, as.Kind, as.OnError = rel.Name, rel.Kind, rel.OnError
+		if err := s.checkRowErrors(t, snap, &as); err != nil {
+			return err
+		}
+		if err := s.checkTaken(t, snap, rel, r.Takes); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -174,6 +174,9 @@ const shareSetting = "share_arrangements"
 // commonSetting tells whether equal parts of the query of a new view or sink run once.
 const commonSetting = "share_subplans"
 
+// viewsSetting tells whether a new view or sink takes the rows of views whose query is a part of its own.
+const viewsSetting = "share_views"
+
 // planAs writes into a relation that is kept up to date how the session wants it to be planned.
 func (v *vars) planAs(r *catalog.Relation) {
 	share := v.get(shareSetting)
@@ -213,6 +216,7 @@ func makeSettings() map[string]*setting {
 		{name: "synchronous_commit", def: "on", check: oneOf("on", "off", "local", "remote_write", "remote_apply"), help: "Sets the current transaction's synchronization level."},
 		{name: "read_freshness", def: "strict", check: oneOf("strict", "available"), help: "Chooses between reads that see every acknowledged write and reads that do not wait."},
 		{name: shareSetting, def: "off", check: autoOrBoolean, help: "Lets joins of new materialized views read relations by key instead of keeping copies of their rows: where that costs little (auto), wherever it can be done (on), or never (off)."},
+		{name: viewsSetting, def: "on", check: boolean, help: "Lets a new materialized view take the rows of others for equal parts of its query."},
 		{name: commonSetting, def: "on", check: boolean, help: "Lets equal parts of the query of a new materialized view run once."},
 		{name: "extra_float_digits", def: "1", check: integer(1, 3), help: "Sets the number of digits displayed for floating-point values."},
 		{name: "client_min_messages", def: "notice", check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"), help: "Sets the message levels that are sent to the client."},

@@ -174,7 +174,9 @@ func guarantee(r *catalog.Relation) string {
 func dependencyRows(c *content) {
 	c.columns("id", "schema", "name", "depends_on", "depends_on_schema", "depends_on_name")
 	for _, r := range c.cat.Sorted() {
-		for _, id := range r.DependsOn {
+		inputs := slices.Clone(r.Inputs())
+		slices.Sort(inputs)
+		for _, id := range slices.Compact(inputs) {
 			if d := c.cat.RelationByID(id); d != nil {
 				c.add(r.ID, r.Schema, r.Name, id, d.Schema, d.Name)
 			}

@@ -34,6 +34,9 @@ const (
 	System RelKind = "system"
 )
 
+// InternalSchema is where relations are that have no name: it is no schema of the catalog.
+const InternalSchema = "weir_internal"
+
 // PublicSchema is the schema where objects go by default.
 const PublicSchema = "public"
 
@@ -191,6 +194,11 @@ type Relation struct {
 	IntoColumns []string `json:",omitempty"`
 	// DependsOn lists the relations that this one reads.
 	DependsOn []ID `json:",omitempty"`
+	// Takes lists the relations whose rows the plan takes for equal parts of the query, in which they are not named. They are
+	// planned for when the relation is created, and not given up while it is there.
+	Takes []ID `json:",omitempty"`
+	// Internal: the user has dropped the relation, and others take its rows still. It has no name any more, and goes with the last of them.
+	Internal bool `json:",omitempty"`
 	// Named is what DependsOn was when the query was written, if a view that it reads was replaced since; see Meant.
 	Named []ID `json:",omitempty"`
 	// Functions lists the functions in SQL that the query calls; of what is kept up to date also those that these call, and those
@@ -413,7 +421,9 @@ func New() *Catalog {
 func (c *Catalog) Index() {
 	c.byName = make(map[[2]string]*Relation, len(c.Relations))
 	for _, r := range c.Relations {
-		c.byName[[2]string{r.Schema, r.Name}] = r
+		if !r.Internal {
+			c.byName[[2]string{r.Schema, r.Name}] = r
+		}
 	}
 	c.listIndexes()
 }
@@ -517,19 +527,28 @@ func (c *Catalog) PendingRelation(schema, name string) *Relation {
 // Put adds or replaces a relation.
 func (c *Catalog) Put(r *Relation) {
 	if old := c.Relations[r.ID]; old != nil {
-		delete(c.byName, [2]string{old.Schema, old.Name})
+		c.unname(old)
 	}
 	c.Relations[r.ID] = r
-	c.byName[[2]string{r.Schema, r.Name}] = r
+	if !r.Internal {
+		c.byName[[2]string{r.Schema, r.Name}] = r
+	}
 	if r.Kind == Index || r.Into != 0 {
 		c.listIndexes()
+	}
+}
+
+// unname takes the name from a relation, if it has one.
+func (c *Catalog) unname(r *Relation) {
+	if !r.Internal {
+		delete(c.byName, [2]string{r.Schema, r.Name})
 	}
 }
 
 // Remove deletes a relation.
 func (c *Catalog) Remove(id ID) {
 	if old := c.Relations[id]; old != nil {
-		delete(c.byName, [2]string{old.Schema, old.Name})
+		c.unname(old)
 		delete(c.Relations, id)
 		if old.Kind == Index || old.Into != 0 {
 			c.listIndexes()
@@ -553,7 +572,7 @@ func (c *Catalog) Indexes(id ID) []*Relation { return c.indexes[id] }
 func (c *Catalog) RelationNames(schema string) []string {
 	var names []string
 	for _, r := range c.Relations {
-		if r.Schema == schema {
+		if r.Schema == schema && !r.Internal {
 			names = append(names, r.Name)
 		}
 	}
@@ -568,7 +587,7 @@ func (c *Catalog) Sorted() []*Relation {
 	inOrder := true
 	for _, r := range c.Relations {
 		rs = append(rs, r)
-		for _, d := range r.DependsOn {
+		for _, d := range r.Inputs() {
 			inOrder = inOrder && d < r.ID
 		}
 	}
@@ -584,7 +603,7 @@ func (c *Catalog) Sorted() []*Relation {
 			return
 		}
 		seen[r.ID] = true
-		for _, d := range r.DependsOn {
+		for _, d := range r.Inputs() {
 			visit(c.Relations[d])
 		}
 		out = append(out, r)
@@ -595,12 +614,12 @@ func (c *Catalog) Sorted() []*Relation {
 	return out
 }
 
-// DependsOnAny tells whether a relation reads one of others, directly or through what it reads.
+// DependsOnAny tells whether a relation reads one of others, by name or not, directly or through what it reads.
 func (c *Catalog) DependsOnAny(r *Relation, others map[ID]bool) bool {
 	seen := map[ID]bool{}
 	var reads func(r *Relation) bool
 	reads = func(r *Relation) bool {
-		for _, d := range r.DependsOn {
+		for _, d := range r.Inputs() {
 			if others[d] {
 				return true
 			}
@@ -616,7 +635,7 @@ func (c *Catalog) DependsOnAny(r *Relation, others map[ID]bool) bool {
 	return reads(r)
 }
 
-// Dependents lists the relations that read id directly, in the order of Sorted.
+// Dependents lists the relations whose query reads id directly, in the order of Sorted.
 func (c *Catalog) Dependents(id ID) []*Relation {
 	var ds []*Relation
 	for _, r := range c.Sorted() {
