@@ -18,6 +18,12 @@ import (
 // holds is part of the checkpoint of the barrier. Whoever reads from a job that goes must go as well; those that
 // read from a job that gets another id are told. As for Remove, ids that are not deployed are left out of those that go.
 func (r *Runtime) Replace(ctx context.Context, save Save, by map[JobID]JobID, gone ...JobID) (storage.Epoch, error) {
+	return r.ReplaceAside(ctx, save, by, nil, gone...)
+}
+
+// ReplaceAside is Replace, where some of the jobs whose ids are given away do not go, but go on under the ids that aside has for them: jobs
+// that stay may read from those.
+func (r *Runtime) ReplaceAside(ctx context.Context, save Save, by, aside map[JobID]JobID, gone ...JobID) (storage.Epoch, error) {
 	r.graph.Lock()
 	defer r.graph.Unlock()
 	for id, next := range by {
@@ -25,7 +31,12 @@ func (r *Runtime) Replace(ctx context.Context, save Save, by map[JobID]JobID, go
 			return 0, fmt.Errorf("flow: job %d cannot take the place of job %d: %w", next, id, ErrRestarting)
 		}
 	}
-	ids := slices.Concat(slices.Sorted(maps.Keys(by)), gone)
+	ids := slices.DeleteFunc(slices.Concat(slices.Sorted(maps.Keys(by)), gone), func(id JobID) bool { _, stays := aside[id]; return stays })
+	for id := range aside {
+		if r.job(id) == nil {
+			return 0, fmt.Errorf("flow: job %d does not run: %w", id, ErrRestarting)
+		}
+	}
 	e, err := r.remove(ctx, save, ids)
 	if err != nil {
 		return e, err
@@ -34,6 +45,7 @@ func (r *Runtime) Replace(ctx context.Context, save Save, by map[JobID]JobID, go
 	for id, next := range by {
 		renamed[next] = id
 	}
+	r.rename(aside)
 	r.rename(renamed)
 	return e, nil
 }

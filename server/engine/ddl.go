@@ -651,7 +651,7 @@ func (i *Incarnation) Drop(ctx context.Context, rels []*catalog.Relation, also .
 	if len(kept) > 0 {
 		also = append(also, func(c *catalog.Catalog) {
 			for _, r := range kept {
-				c.Put(r.Unnamed())
+				c.Put(r.Unnamed(r.ID))
 			}
 		})
 	}

@@ -29,6 +29,8 @@ import (
 // Replacement is a relation with a new definition.
 type Replacement struct {
 	Old, New *catalog.Relation
+	// Aside is what Old becomes, with its rows and its job, if others that are not replaced take its rows; nil: it goes.
+	Aside *catalog.Relation
 	// Stream is the plan of New's job, whose id is New.JobID; nil if it has none.
 	Stream *plan.Stream
 	// fill gives a table its rows, and the epoch that has the last of them; nil if it is no table.
@@ -245,7 +247,12 @@ func (w *replacing) change() (committed bool, err error) {
 	}()
 
 	var drop []storage.TableID
+	aside := map[flow.JobID]flow.JobID{}
 	for _, r := range w.jobs {
+		if r.Aside != nil {
+			aside[flow.JobID(r.Old.ID)] = flow.JobID(r.Aside.ID)
+			continue
+		}
 		drop = append(drop, table.Tables(r.Old)...)
 	}
 	var gone []flow.JobID
@@ -261,6 +268,9 @@ func (w *replacing) change() (committed bool, err error) {
 			n.JobID, n.StateTables = 0, w.states[k].all()
 			done[k] = &n
 			c.Put(&n)
+			if r.Aside != nil {
+				w.setAside(c, r)
+			}
 		}
 		for _, r := range w.plain {
 			c.Put(r)
@@ -310,7 +320,7 @@ func (w *replacing) change() (committed bool, err error) {
 		by[olds[k]] = temps[k]
 	}
 	gone, drop = append(gone, subJobs...), append(drop, subTables...)
-	at, err := i.RT.Replace(i.Ctx, flow.Save{Drop: drop}, by, gone...)
+	at, err := i.RT.ReplaceAside(i.Ctx, flow.Save{Drop: drop}, by, aside, gone...)
 	if err == nil {
 		// No snapshot has been made at this epoch.
 		e := i.RT.Open()
@@ -338,7 +348,11 @@ func (w *replacing) change() (committed bool, err error) {
 	}
 	i.mu.Unlock()
 	for _, r := range w.jobs {
-		i.errs.forgetStates(i.stateIDs(r.Old))
+		if r.Aside == nil {
+			i.errs.forgetStates(i.stateIDs(r.Old))
+			continue
+		}
+		i.RT.SetFailover(flow.JobID(r.Aside.ID), r.Old.Failover)
 	}
 	for k, id := range w.ids {
 		i.errs.move(w.jobs[k].New.Job(), id)
@@ -368,6 +382,19 @@ func (i *Incarnation) forgetFailures(ids []catalog.ID) {
 		jobs[k] = failover.JobID(id)
 	}
 	i.e.step(failover.Forget{Jobs: jobs})
+}
+
+// setAside enters what a relation becomes whose rows others take that stay.
+func (w *replacing) setAside(c *catalog.Catalog, r Replacement) {
+	c.Put(r.Aside)
+	for _, x := range c.Takers(r.Old.ID) {
+		if !slices.Contains(w.ids, x.ID) {
+			n := *x
+			n.Takes = slices.Clone(x.Takes)
+			n.Takes[slices.Index(n.Takes, r.Old.ID)] = r.Aside.ID
+			c.Put(&n)
+		}
+	}
 }
 
 // explain is explainJob for all of the new jobs.

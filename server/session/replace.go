@@ -113,7 +113,7 @@ func (d *definer) notRecursive(old *catalog.Relation, b *planner.Bound) error {
 // replace puts rel in the place of old, with everything that reads it; stream is its plan, nil if it is a plain view, whose
 // functions are then those of everything that reads it, too.
 func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, stream *plan.Stream, functions []catalog.ID) error {
-	all := d.readers(old)
+	all, _ := d.dependent(map[catalog.ID]*catalog.Relation{old.ID: old})
 	if err := d.notPending("replace", all); err != nil {
 		return err
 	}
@@ -127,6 +127,14 @@ func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, strea
 	cat := d.cat.Clone()
 	cat.Put(rel)
 	reps := []engine.Replacement{{Old: old, New: rel, Stream: stream}}
+	for _, r := range d.cat.Takers(old.ID) {
+		if all[r.ID] == nil {
+			// Those do not know it. They go on with the rows of the old query.
+			aside := old.Unnamed(d.t.inc.AllocID())
+			reps[0].Aside = aside
+			break
+		}
+	}
 	for _, r := range d.cat.Sorted() {
 		if all[r.ID] == nil || r.ID == old.ID {
 			continue
@@ -139,23 +147,6 @@ func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, strea
 		reps = append(reps, rep)
 	}
 	return d.t.inc.Replace(ctx, reps, d.watch)
-}
-
-// readers gives a relation with everything that reads it, by name or not, directly or through others.
-func (d *definer) readers(r *catalog.Relation) map[catalog.ID]*catalog.Relation {
-	all := map[catalog.ID]*catalog.Relation{}
-	var visit func(r *catalog.Relation)
-	visit = func(r *catalog.Relation) {
-		if all[r.ID] != nil {
-			return
-		}
-		all[r.ID] = r
-		for _, x := range d.cat.Readers(r.ID) {
-			visit(x)
-		}
-	}
-	visit(r)
-	return all
 }
 
 // again plans a relation that reads old, directly or not, in a catalog that has rel in its place.

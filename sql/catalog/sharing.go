@@ -82,11 +82,11 @@ func (c *Catalog) Left(rels []*Relation) (gone, kept []*Relation) {
 	}
 }
 
-// Unnamed gives a relation as it is when it has been dropped while others take its rows.
-func (r *Relation) Unnamed() *Relation {
+// Unnamed gives a relation as it is when it has been dropped, or replaced, while others take its rows: under an id that may be another one.
+func (r *Relation) Unnamed(id ID) *Relation {
 	c := *r
-	c.Internal = true
-	c.Schema, c.Name = InternalSchema, fmt.Sprintf("shared_%d", r.ID)
+	c.ID, c.RowsID, c.Internal = id, r.Rows(), true
+	c.Schema, c.Name = InternalSchema, fmt.Sprintf("shared_%d", id)
 	c.ACL, c.Comment, c.ColumnComments, c.ConstraintComments = nil, "", nil, nil
 	return &c
 }
