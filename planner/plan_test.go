@@ -123,6 +123,16 @@ func (d *db) create(st ast.Statement) error {
 			}
 		}
 		d.put(r)
+	case *ast.CreateIndex:
+		parent := d.cat.Relation("public", last(st.Table))
+		r := &catalog.Relation{Name: st.Name, Kind: catalog.Index, Parent: parent.ID, Index: &catalog.IndexDef{}, Columns: parent.Columns}
+		for i, c := range st.Columns {
+			name := strings.TrimSpace(st.Texts[i])
+			r.Index.Columns = append(r.Index.Columns, catalog.IndexColumn{Column: name, Desc: c.Desc})
+			r.Key = append(r.Key, catalog.SortColumn{Col: parent.ColumnIndex(name), Desc: c.Desc})
+		}
+		r.Key = append(r.Key, parent.Key...)
+		d.put(r)
 	default:
 		return fmt.Errorf("test DDL: %T", st)
 	}
@@ -238,7 +248,7 @@ func errText(err error, sql string) string {
 // TestPlans runs the files in testdata: ddl fills the catalog; bind shows the plan as bound, unnest without
 // subqueries, opt after all rules, batch and stream what is executed, columns the
 // result columns and parameters. With emit a stream is EMIT ON WINDOW CLOSE, with views it takes the rows of materialized views
-// for equal parts of the query.
+// for equal parts of the query, with indexes joins may read these.
 func TestPlans(t *testing.T) {
 	dsn := os.Getenv("WEIR_PG_DSN")
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -328,6 +338,12 @@ func (d *db) run(td *datadriven.TestData) (string, error) {
 					o.Share = plan.ShareCheap
 				case "common":
 					o.Common = true
+				case "indexes":
+					for _, r := range d.cat.Sorted() {
+						if r.Kind == catalog.Index {
+							o.Indexes = append(o.Indexes, r.ID)
+						}
+					}
 				case "views":
 					if o.Views, err = d.kept(p); err != nil {
 						return "", err

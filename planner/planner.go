@@ -330,6 +330,8 @@ type StreamOptions struct {
 	Common bool
 	// Views are relations whose rows may be taken for equal parts of the query; see plan.Stream.Taken.
 	Views []KeptView
+	// Indexes may be read by joins under Share; see plan.Stream.Taken.
+	Indexes []catalog.ID
 }
 
 // Stream plans a query that is kept up to date. ORDER BY without LIMIT has no meaning there and is
@@ -386,10 +388,10 @@ func (p *Planner) Stream(b *Bound, o StreamOptions) (*plan.Stream, error) {
 	if err := deterministic(n); err != nil {
 		return nil, err
 	}
-	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned, Share: o.Share, Common: shared}
+	c := physical.Config{Meta: m, Registry: p.cfg.Registry, Parallelism: o.Parallelism, Zoned: o.Zoned, Share: o.Share, Common: shared, KeyIndexes: p.keyIndexes(o.Indexes)}
 	s, err := physical.Stream(c, n, ids, names, physical.Terminal{Sink: o.Sink, Ordered: o.Ordered, Key: key, Order: o.Order, OnClose: o.OnClose})
 	if err == nil {
-		s.Functions, s.Taken = b.Functions, taken
+		s.Functions, s.Taken = b.Functions, takenOnce(append(taken, s.Taken...))
 	}
 	if err == nil && joined != nil {
 		s.Notices = append(s.Notices, fmt.Sprintf("the rows are computed again every second, because %s is used other than in conditions such as ts > now() - interval '1 hour'", clockName(joined)))

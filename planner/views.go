@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weirdb/weir/planner/logical"
@@ -70,4 +71,25 @@ func (p *Planner) viewForms(m *logical.Meta, k KeptView) []rule.View {
 		out = append(out, form(keyed, all))
 	}
 	return append(out, form(plain, ids))
+}
+
+// keyIndexes finds those of some indexes that are of a relation.
+func (p *Planner) keyIndexes(ids []catalog.ID) func(*catalog.Relation) []*catalog.Relation {
+	if len(ids) == 0 {
+		return nil
+	}
+	return func(rel *catalog.Relation) []*catalog.Relation {
+		var out []*catalog.Relation
+		for _, id := range ids {
+			if r := p.cfg.Catalog.RelationByID(id); r != nil && r.Kind == catalog.Index && r.Parent == rel.ID {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+}
+
+func takenOnce(rels []*catalog.Relation) []*catalog.Relation {
+	slices.SortFunc(rels, func(a, b *catalog.Relation) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(rels, func(a, b *catalog.Relation) bool { return a.ID == b.ID })
 }

@@ -24,6 +24,8 @@ type Config struct {
 	Parallelism int
 	// Indexes lists the indexes of a relation that a batch plan may read; nil: none.
 	Indexes func(*catalog.Relation) []Index
+	// KeyIndexes lists the indexes of a relation that joins of a stream plan may read in its place; nil: none.
+	KeyIndexes func(*catalog.Relation) []*catalog.Relation
 	// Zoned: local time is that of a zone whose clock is changed.
 	Zoned bool
 	// Share: which sides of joins of a stream plan that a relation keeps under the join key are not kept by the join.
@@ -41,6 +43,8 @@ type builder struct {
 	loops int
 	// common has what was built for nodes with several parents.
 	common map[logical.Node]built
+	// taken are the indexes that joins read.
+	taken []*catalog.Relation
 }
 
 // failure carries an error out of the recursion; see Batch and Stream.

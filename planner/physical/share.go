@@ -18,7 +18,8 @@ import (
 //
 //   - between the relation and the join there are filters and projections alone, of expressions that cannot fail, and the
 //     join keys are columns;
-//   - the join keys are the first columns of the relation's key, or have all of it among them;
+//   - the join keys are the first columns of the relation's key, or have all of it among them; or they are the first columns of the key
+//     of an index without a condition that may be taken, which then stands for the relation;
 //   - the relation has no watermarks: joins forget rows by them, which an arrangement does not;
 //   - the join is not part of a loop, whose rounds have no versions.
 //
@@ -130,8 +131,46 @@ func (b *builder) shared(side plan.Node, keys []int, whole bool) *plan.Shared {
 		return nil
 	}
 	if len(order) != len(keys) && !unique || len(order) == 0 {
-		return nil
+		if order, ords = b.sharedIndex(scan, ords); order == nil {
+			return nil
+		}
+		unique = false
 	}
 	scan.Shared = &plan.SharedScan{Hash: ords}
 	return &plan.Shared{Scan: scan, Steps: steps, Keys: order, Unique: unique}
+}
+
+// sharedIndex lets a scan read an index that keeps its rows under the join keys, of which it gives what keyOrder does, and the ordinals; nil
+// if there is none. The scan of a relation that is not named in the query has none: who drops that relation does not ask.
+func (b *builder) sharedIndex(scan *plan.TableScan, ords []int) (order, at []int) {
+	if scan.Taken || b.KeyIndexes == nil {
+		return nil, nil
+	}
+	for _, ix := range b.KeyIndexes(scan.Rel) {
+		at, ok := inIndex(ix, scan.Rel, ords)
+		cols, all := inIndex(ix, scan.Rel, scan.Cols)
+		if !ok || !all {
+			continue
+		}
+		if order := keyOrder(ix, at); len(order) == len(ords) {
+			b.use(ix)
+			b.taken = append(b.taken, ix)
+			scan.Rel, scan.Cols = ix, cols
+			return order, at
+		}
+	}
+	return nil, nil
+}
+
+// inIndex finds columns of a relation in an index of it.
+func inIndex(ix, rel *catalog.Relation, ords []int) ([]int, bool) {
+	out := make([]int, len(ords))
+	for i, o := range ords {
+		at := ix.ColumnIndex(rel.Columns[o].Name)
+		if at < 0 || ix.Columns[at].Type != rel.Columns[o].Type {
+			return nil, false
+		}
+		out[i] = at
+	}
+	return out, true
 }

@@ -75,7 +75,7 @@ func Stream(c Config, n logical.Node, out []logical.ColID, names []string, end T
 		}
 		root = m
 	}
-	p = &plan.Stream{Columns: pr.Cols, AppendOnly: pr.AppendOnly, Watermarks: pr.Watermarks, Relations: b.relations()}
+	p = &plan.Stream{Columns: pr.Cols, AppendOnly: pr.AppendOnly, Watermarks: pr.Watermarks, Relations: b.relations(), Taken: b.taken}
 	if m, ok := root.(*plan.Materialize); ok {
 		p.Key = m.Key
 	}

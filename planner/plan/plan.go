@@ -621,7 +621,8 @@ type Stream struct {
 	Watermarks []catalog.WatermarkColumn
 	// Relations lists every relation that is read, by ID, each once.
 	Relations []*catalog.Relation
-	// Taken lists those of them whose rows were taken for equal parts of the query, by ID.
+	// Taken lists those of them that the query does not name: views whose rows were taken for equal parts of the query, and indexes that
+	// joins read, by ID.
 	Taken []*catalog.Relation
 	// Functions lists the functions in SQL that are called, by ID.
 	Functions []catalog.ID

@@ -29,7 +29,7 @@ type View struct {
 //		 3. Of rows that are equal in an order, the view has made its choice. It counts as equal only if the part would make the same one.
 //
 // The scans of the result are of relations that the plan did not read before. Recursive queries are left alone, and need are the
-// columns that are wanted of n. The second result has the relations that were taken, by ID.
+// columns that are wanted of n. The second result has the relations that were taken.
 func Views(e *Env, n logical.Node, need logical.ColSet, views []View) (logical.Node, []*catalog.Relation) {
 	v := &viewer{env: e, root: n, need: need}
 	for _, x := range views {
@@ -39,8 +39,7 @@ func Views(e *Env, n logical.Node, need logical.ColSet, views []View) (logical.N
 		return n, nil
 	}
 	n = v.visit(n)
-	slices.SortFunc(v.taken, func(a, b *catalog.Relation) int { return int(int64(a.ID) - int64(b.ID)) })
-	return n, slices.Compact(v.taken)
+	return n, v.taken
 }
 
 type viewer struct {

@@ -112,7 +112,7 @@ func (i *Incarnation) PlanStream(cat *catalog.Catalog, r *catalog.Relation) (*pl
 	if err != nil {
 		return nil, err
 	}
-	o := planner.StreamOptions{Parallelism: max(1, r.Parallelism), Sink: r.Kind == catalog.Sink, OnClose: r.OnClose, Share: Sharing(r), Common: r.Common, Views: i.keptViews(cat, r)}
+	o := planner.StreamOptions{Parallelism: max(1, r.Parallelism), Sink: r.Kind == catalog.Sink, OnClose: r.OnClose, Share: Sharing(r), Common: r.Common, Views: i.keptViews(cat, r), Indexes: r.Takes}
 	// What counts and forgets does not care; to all others the changes of a row must come in order.
 	o.Ordered = o.Sink && !slices.Contains(r.Options, catalog.Option{Name: "connector", Value: "blackhole"})
 	o.NeedKey = o.Ordered

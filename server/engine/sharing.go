@@ -30,6 +30,7 @@ func (i *Incarnation) PlanNew(cat *catalog.Catalog, rel *catalog.Relation, take 
 	if take {
 		rel.Takes = i.takable(cat, rel)
 	}
+	rel.Takes = append(rel.Takes, i.takableIndexes(cat, rel)...)
 	tried := len(rel.Takes)
 	stream, err := i.PlanStream(cat, rel)
 	if err != nil || tried == 0 {
@@ -72,6 +73,23 @@ func (i *Incarnation) takable(cat *catalog.Catalog, rel *catalog.Relation) []cat
 	return ids
 }
 
+// takableIndexes lists the indexes that the joins of a new relation may read: without conditions, since they stand for what they index, and of
+// relations that it names, with which they go. Those that are unique are more than their rows.
+func (i *Incarnation) takableIndexes(cat *catalog.Catalog, rel *catalog.Relation) []catalog.ID {
+	if !rel.Shares {
+		return nil
+	}
+	var ids []catalog.ID
+	for _, id := range rel.DependsOn {
+		for _, ix := range cat.Indexes(id) {
+			if ix.ID != rel.ID && !ix.Index.Unique && ix.Index.Where == "" && i.e.Stalled(cat, ix.ID) == nil {
+				ids = append(ids, ix.ID)
+			}
+		}
+	}
+	return ids
+}
+
 func within(a, b []catalog.ID) bool {
 	return !slices.ContainsFunc(a, func(id catalog.ID) bool { return !slices.Contains(b, id) })
 }
@@ -91,12 +109,17 @@ func (i *Incarnation) Views(cat *catalog.Catalog, rel *catalog.Relation) []plann
 	return i.keptViews(cat, &r)
 }
 
+// Indexes gives the indexes that its joins would read.
+func (i *Incarnation) Indexes(cat *catalog.Catalog, rel *catalog.Relation) []catalog.ID {
+	return i.takableIndexes(cat, rel)
+}
+
 // keptViews binds the queries of the views that a relation takes rows of. One that cannot be bound is none to take rows of.
 func (i *Incarnation) keptViews(cat *catalog.Catalog, rel *catalog.Relation) []planner.KeptView {
 	var out []planner.KeptView
 	for _, id := range rel.Takes {
 		v := cat.RelationByID(id)
-		if v == nil {
+		if v == nil || v.Kind != catalog.MatView {
 			continue
 		}
 		if _, b, err := i.bindStored(cat, v, time.Time{}); err == nil {

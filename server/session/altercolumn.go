@@ -174,7 +174,7 @@ func (a *alteration) dropColumn(i int, x ast.AlterAction) error {
 			a.gone[q.ID] = q
 		}
 	}
-	for _, ix := range a.cat.Indexes(a.old.ID) {
+	for _, ix := range a.cat.AllIndexes(a.old.ID) {
 		if a.indexUses(ix, c.Name) {
 			a.gone[ix.ID] = ix
 		}

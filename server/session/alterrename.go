@@ -84,7 +84,7 @@ func (d *definer) retext(x renamed) ([]*catalog.Relation, error) {
 		cat.Put(&c)
 		out = append(out, &c)
 	}
-	for _, ix := range d.cat.Indexes(x.old.ID) {
+	for _, ix := range d.cat.AllIndexes(x.old.ID) {
 		c, err := d.reindex(x, ix)
 		if err != nil {
 			return nil, err
@@ -170,7 +170,9 @@ func (d *definer) reindex(x renamed, ix *catalog.Relation) (*catalog.Relation, e
 	if def.Where, err = d.reexpr(x, def.Where); err != nil {
 		return nil, err
 	}
-	c.Schema, c.Owner = x.new.Schema, x.new.Owner
+	if c.Owner = x.new.Owner; !c.Internal {
+		c.Schema = x.new.Schema
+	}
 	c.Index, c.Query = &def, indexQuery(x.new, &def, def.Expressions())
 	return &c, nil
 }

@@ -274,7 +274,7 @@ func (a *alteration) finish(held *holder) error {
 		for _, x := range a.others {
 			c.Put(x)
 		}
-		for _, x := range c.Indexes(a.rel.ID) {
+		for _, x := range c.AllIndexes(a.rel.ID) {
 			if x.Owner != a.rel.Owner {
 				y := *x
 				y.Owner = a.rel.Owner

@@ -559,7 +559,7 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 			y.Owner, y.ACL = c.Owner, x.ACL.WithOwner(catalog.OwnerName(r.Owner), c.Owner)
 			cat.Put(&y)
 		}
-		for _, x := range cat.Indexes(r.ID) {
+		for _, x := range cat.AllIndexes(r.ID) {
 			y := *x
 			y.Owner = c.Owner
 			cat.Put(&y)

@@ -229,11 +229,12 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 			return nil, err
 		}
 		options := planner.StreamOptions{Parallelism: t.inc.Parallelism(), OnClose: q.EmitOnWindowClose, Share: engine.Sharing(&rel), Common: rel.Common}
+		rel.Kind, rel.Owner, rel.OnClose, rel.Functions = catalog.MatView, s.user(), q.EmitOnWindowClose, b.Functions
+		for _, r := range b.Relations {
+			rel.DependsOn = append(rel.DependsOn, r.ID)
+		}
+		options.Indexes = t.inc.Indexes(cat, &rel)
 		if s.vars.get(viewsSetting) == "on" {
-			rel.Kind, rel.Owner, rel.OnClose, rel.Functions = catalog.MatView, s.user(), q.EmitOnWindowClose, b.Functions
-			for _, r := range b.Relations {
-				rel.DependsOn = append(rel.DependsOn, r.ID)
-			}
 			options.Views = t.inc.Views(cat, &rel)
 		}
 		stream, err := pl.Stream(b, options)

@@ -126,7 +126,7 @@ func makeObjects(cat *catalog.Catalog) *objects {
 	o := &objects{byOID: map[catalog.ID]*object{}, byName: map[[2]string]*object{}}
 	for _, r := range cat.Sorted() {
 		kind, ok := relKind(r)
-		if !ok || !cat.HasSchema(r.Schema) {
+		if !ok || r.Internal || !cat.HasSchema(r.Schema) {
 			continue
 		}
 		x := &object{

@@ -432,7 +432,7 @@ func (c *Catalog) Index() {
 func (c *Catalog) listIndexes() {
 	c.indexes = map[ID][]*Relation{}
 	for _, r := range c.Relations {
-		if r.Kind == Index {
+		if r.Kind == Index && !r.Internal {
 			c.indexes[r.Parent] = append(c.indexes[r.Parent], r)
 		}
 	}
@@ -565,7 +565,7 @@ func (c *Catalog) RelationByID(id ID) *Relation { return c.Relations[id] }
 // HasSchema tells whether a schema exists.
 func (c *Catalog) HasSchema(name string) bool { _, ok := c.Schemas[name]; return ok }
 
-// Indexes lists the indexes of a relation, by id.
+// Indexes lists the indexes of a relation that have names, by id.
 func (c *Catalog) Indexes(id ID) []*Relation { return c.indexes[id] }
 
 // RelationNames lists the names of all relations of a schema, sorted.

@@ -90,3 +90,15 @@ func (r *Relation) Unnamed(id ID) *Relation {
 	c.ACL, c.Comment, c.ColumnComments, c.ConstraintComments = nil, "", nil, nil
 	return &c
 }
+
+// AllIndexes lists the indexes of a relation, also those without names, by id.
+func (c *Catalog) AllIndexes(id ID) []*Relation {
+	out := slices.Clone(c.indexes[id])
+	for _, r := range c.Relations {
+		if r.Internal && r.Kind == Index && r.Parent == id {
+			out = append(out, r)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	return out
+}

@@ -423,8 +423,9 @@ func (x *world) create(c *pgx.Conn, q *randomQuery, view *string, name string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
 	defer cancel()
-	// The joins of most views keep no copies of relations, those of the others do.
-	share := "SET share_arrangements = " + []string{"off", "auto", "on", "on"}[len(q.text)%4]
+	// The joins of most views keep no copies of relations, those of the others do. Some take the rows of others.
+	share := "SET share_arrangements = " + []string{"off", "auto", "on", "on"}[len(q.text)%4] +
+		"; SET share_views = " + []string{"on", "off"}[len(q.text)/4%2]
 	x.note(share)
 	if _, err := c.PgConn().Exec(ctx, share).ReadAll(); err != nil {
 		x.fail("%s: %v", share, err)
