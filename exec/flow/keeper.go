@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,6 +118,35 @@ func (r *Runtime) notCommitted(err error) {
 		r.saves[k].taken = false
 	}
 	r.commitEnded()
+}
+
+// Amend puts a newer value in the place of older ones under the same key that checkpoints are yet to write. It waits for the end of one that is
+// being written.
+func (r *Runtime) Amend(op storage.MetaOp) {
+	for {
+		r.inject.Lock()
+		busy, ended := false, r.committed
+		for _, s := range r.saves {
+			at := slices.IndexFunc(s.save.Meta, func(m storage.MetaOp) bool { return bytes.Equal(m.Key, op.Key) })
+			if at < 0 {
+				continue
+			}
+			if busy = busy || s.taken; s.taken {
+				continue
+			}
+			s.save.Meta = slices.Clone(s.save.Meta)
+			s.save.Meta[at] = op
+		}
+		r.inject.Unlock()
+		if !busy {
+			return
+		}
+		select {
+		case <-ended:
+		case <-r.ctx.Done():
+			return
+		}
+	}
 }
 
 // commitEnded wakes those who wait for the end of an attempt to write a checkpoint; inject is locked.

@@ -566,6 +566,19 @@ func (r *Runtime) Write(pos storage.LogPos, ws []TableWrite) error {
 	})
 }
 
+// WriteSaving is Write, and makes save part of the checkpoint that has these writes: there is none with one and without the other. then is
+// called when the writes are in the epoch, before that ends.
+func (r *Runtime) WriteSaving(pos storage.LogPos, ws []TableWrite, save Save, then func()) error {
+	return r.write(ws, func() {
+		r.logPos = pos
+		r.written = r.open
+		if !save.empty() {
+			r.saves = append(r.saves, epochSave{epoch: r.open, Mutation: &Mutation{save: save}})
+		}
+		then()
+	})
+}
+
 // Fill puts writes that are not in the log into the open epoch, which it gives: those of a table that is being made. They
 // last as long as the checkpoint that has them, with everything that was written so.
 func (r *Runtime) Fill(ws []TableWrite) (e storage.Epoch, err error) {

@@ -67,9 +67,14 @@ func (i *Incarnation) forgetLinks() {
 
 // uniqueIndex makes what the table of a unique index enforces it with.
 func (i *Incarnation) uniqueIndex(cat *catalog.Catalog, rel, ix *catalog.Relation) (table.UniqueIndex, error) {
+	return i.uniqueIndexIn(i.Store, cat, rel, ix)
+}
+
+// uniqueIndexIn is uniqueIndex with its arrangement somewhere.
+func (i *Incarnation) uniqueIndexIn(at table.Arrangements, cat *catalog.Catalog, rel, ix *catalog.Relation) (table.UniqueIndex, error) {
 	def := ix.Index
 	u := table.UniqueIndex{
-		Name: ix.Name, Arr: i.Store.Arrangement(storage.TableID(def.Table)), NullsEqual: def.NullsNotDistinct,
+		Name: ix.Name, Arr: at.Arrangement(storage.TableID(def.Table)), NullsEqual: def.NullsNotDistinct,
 	}
 	plain := def.Where == ""
 	for _, c := range def.Columns {
@@ -219,13 +224,18 @@ func (i *Incarnation) foreignKeys(cat *catalog.Catalog, t *table.Table) ([]*tabl
 
 // foreignKey makes a foreign key of a table; rel is the table as the catalog has it or will have it.
 func (i *Incarnation) foreignKey(cat *catalog.Catalog, t *table.Table, rel *catalog.Relation, def catalog.ForeignKey) (*table.ForeignKey, error) {
+	return i.foreignKeyIn(i.Store, cat, t, rel, def)
+}
+
+// foreignKeyIn is foreignKey with its arrangement somewhere.
+func (i *Incarnation) foreignKeyIn(at table.Arrangements, cat *catalog.Catalog, t *table.Table, rel *catalog.Relation, def catalog.ForeignKey) (*table.ForeignKey, error) {
 	parent := rel
 	if def.Ref != rel.ID {
 		if parent = cat.RelationByID(def.Ref); parent == nil {
 			return nil, fmt.Errorf("its table %d is gone", def.Ref)
 		}
 	}
-	cfg := table.ForeignKeyConfig{Def: def, Arr: i.Store.Arrangement(storage.TableID(def.Table))}
+	cfg := table.ForeignKeyConfig{Def: def, Arr: at.Arrangement(storage.TableID(def.Table))}
 	found := false
 	for _, u := range parent.Uniques {
 		if u.Name != def.Key {

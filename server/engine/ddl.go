@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -117,6 +118,12 @@ func (i *Incarnation) saveNow(ops ...storage.MetaOp) error {
 	}
 	if err := i.try("save the catalog at once"); err != nil {
 		return err
+	}
+	for _, op := range ops {
+		if bytes.Equal(op.Key, catalogKey) {
+			// What the log has of an older one is not to come after it.
+			i.RT.Amend(op)
+		}
 	}
 	return i.Store.SaveMeta(ops)
 }
@@ -689,18 +696,8 @@ func (i *Incarnation) drop(ctx context.Context, rels, kept []*catalog.Relation, 
 		for _, change := range also {
 			change(c)
 		}
-		// Sources that nobody reads any more forget how far they were.
-		for _, r := range c.Sorted() {
-			if r.Kind == catalog.Source && i.RT.Has(flow.JobID(r.ID)) && !i.needed(c, r.ID) {
-				s := *r
-				for _, id := range s.StateTables {
-					drop = append(drop, storage.TableID(id))
-				}
-				s.StateTables = nil
-				c.Put(&s)
-				jobs = append(jobs, flow.JobID(r.ID))
-			}
-		}
+		unread, idle := i.unreadSources(c)
+		drop, jobs = append(drop, unread...), append(jobs, idle...)
 	})
 	op, err := encodeCatalog(c)
 	if err != nil {
@@ -768,6 +765,22 @@ func (i *Incarnation) drop(ctx context.Context, rels, kept []*catalog.Relation, 
 		i.e.cfg.Logger.Warn("sequences of dropped tables stay", "event", "sequences_stay", "error", err)
 	}
 	return nil
+}
+
+// unreadSources takes from the sources of a catalog that nobody reads any more how far they were. It gives the jobs and tables that go with that.
+func (i *Incarnation) unreadSources(c *catalog.Catalog) (drop []storage.TableID, jobs []flow.JobID) {
+	for _, r := range c.Sorted() {
+		if r.Kind == catalog.Source && i.RT.Has(flow.JobID(r.ID)) && !i.needed(c, r.ID) {
+			s := *r
+			for _, id := range s.StateTables {
+				drop = append(drop, storage.TableID(id))
+			}
+			s.StateTables = nil
+			c.Put(&s)
+			jobs = append(jobs, flow.JobID(r.ID))
+		}
+	}
+	return drop, jobs
 }
 
 func (i *Incarnation) setDropping(ids []catalog.ID, on bool) {

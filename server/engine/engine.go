@@ -25,6 +25,7 @@ import (
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/exec/flow"
 	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/fn"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -82,6 +83,8 @@ type Engine struct {
 	queries *exec.Memory
 	// tempFiles numbers the temporary files of queries.
 	tempFiles atomic.Int64
+	// blocks numbers the catalogs of transactions.
+	blocks atomic.Int64
 	// ddl lets one statement change the catalog at a time (capacity 1).
 	ddl chan struct{}
 
@@ -483,14 +486,39 @@ func encodeCatalog(c *catalog.Catalog) (storage.MetaOp, error) {
 	return storage.MetaOp{Key: catalogKey, Value: b}, nil
 }
 
+// loadCatalog gives the newest of the catalogs that the checkpoint and the log behind it have.
 func loadCatalog(s *storage.Store) (*catalog.Catalog, error) {
 	b, ok, err := s.Meta(catalogKey)
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
-	if !ok {
-		return catalog.New(), nil
+	c := catalog.New()
+	if ok {
+		if c, err = decodeCatalog(b); err != nil {
+			return nil, err
+		}
 	}
+	var last []byte
+	err = s.Log().Replay(s.Checkpoint().LogPos, func(_ storage.LogPos, rec []byte) error {
+		if b := table.DefinitionsIn(rec); b != nil {
+			last = b
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	if last == nil {
+		return c, nil
+	}
+	later, err := decodeCatalog(last)
+	if err != nil || later.Version <= c.Version {
+		return c, err
+	}
+	return later, nil
+}
+
+func decodeCatalog(b []byte) (*catalog.Catalog, error) {
 	var c storedCatalog
 	if err := json.Unmarshal(b, &c); err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)

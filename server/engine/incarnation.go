@@ -371,7 +371,7 @@ func (i *Incarnation) replay() error {
 				missing[id]++
 			}
 			return t
-		})
+		}, i.saveLogged)
 		if err != nil {
 			return err
 		}
@@ -385,6 +385,16 @@ func (i *Incarnation) replay() error {
 		i.e.cfg.Logger.Warn("the log has records of a table that does not exist", "event", "replay_incomplete", "table", id, "records", missing[id])
 	}
 	return err
+}
+
+// saveLogged is what a checkpoint must have of a catalog that the log has: all of it, unless the store has a newer one.
+func (i *Incarnation) saveLogged(cat []byte) (flow.Save, error) {
+	c, err := decodeCatalog(cat)
+	if err != nil || c.Version < i.Catalog().Version {
+		// The newest of the log comes later, or a later one is in the store.
+		return flow.Save{}, err
+	}
+	return flow.Save{Meta: []storage.MetaOp{{Key: catalogKey, Value: cat}}}, nil
 }
 
 // needed tells whether some job reads a source.

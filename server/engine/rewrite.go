@@ -26,6 +26,8 @@ type Altering struct {
 	i     *Incarnation
 	t     *table.Table
 	locks *table.Tx
+	// b: it is altered in a transaction, which has the locks; nil if not.
+	b *Block
 }
 
 // Alter takes a table alone, until Release. The caller has locked the catalog.
@@ -52,7 +54,11 @@ func (a *Altering) Scan(ctx context.Context, f func(*vec.Chunk) error) error {
 		size = vec.ChunkSize
 	}
 	c := vec.NewChunk(a.t.Types(), size)
-	err := a.t.Arr.HeadScan(nil, nil, func(_, row []byte) error {
+	scan := func(f func(key, row []byte) error) error { return a.t.Arr.HeadScan(nil, nil, f) }
+	if a.b != nil {
+		scan = func(f func(key, row []byte) error) error { return a.b.x.Each(a.t, f) }
+	}
+	err := scan(func(_, row []byte) error {
 		if err := a.t.Decode(c, row, 1); err != nil || c.Len() < size {
 			return err
 		}
@@ -77,6 +83,9 @@ func (a *Altering) Define(ctx context.Context, rel *catalog.Relation, also ...fu
 		for _, change := range also {
 			change(c)
 		}
+	}
+	if a.b != nil {
+		return a.b.define(ctx, a.t, rel, change)
 	}
 	cat := i.Catalog().Clone()
 	change(cat)
@@ -153,6 +162,9 @@ func (a *Altering) relink(t *table.Table) error {
 // columns of the new table.
 func (a *Altering) Rewrite(ctx context.Context, cat *catalog.Catalog, rel *catalog.Relation, convert func(*vec.Chunk) (*vec.Chunk, error), readers []Replacement,
 	gone []*catalog.Relation, watch func(Fill), also ...func(*catalog.Catalog)) error {
+	if a.b != nil {
+		return a.b.rewrite(ctx, a.t, cat, rel, convert, readers, gone, also)
+	}
 	fill := func(ctx context.Context, t *table.Table) (storage.Epoch, error) {
 		x := table.NewTx()
 		defer x.Release()

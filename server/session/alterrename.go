@@ -33,15 +33,15 @@ func (d *definer) rename(ctx context.Context, x renamed, also ...func(*catalog.C
 			c.Put(r)
 		}
 	})
-	if x.old.Kind != catalog.Table || d.t.inc.Table(x.old.ID) == nil {
-		return d.t.inc.Change(ctx, func(c *catalog.Catalog) {
+	if x.old.Kind != catalog.Table || d.to().Table(x.old.ID) == nil {
+		return d.to().Change(ctx, func(c *catalog.Catalog) {
 			c.Put(x.new)
 			for _, change := range also {
 				change(c)
 			}
 		})
 	}
-	held, err := d.t.inc.Alter(ctx, x.old)
+	held, err := d.to().Alter(ctx, x.old)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (d *definer) alterSchema(st *ast.Alter) error {
 			return sqlerr.Newf(sqlerr.InsufficientPrivilege, "must be member of role \"%s\"", to)
 		}
 		s.ACL, s.Owner = s.ACL.WithOwner(catalog.OwnerName(s.Owner), to), to
-		return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.Schemas[name] = s })
+		return d.to().Change(d.ctx, func(c *catalog.Catalog) { c.Schemas[name] = s })
 	case "rename":
 		if d.cat.HasSchema(st.NewName) {
 			return sqlerr.Newf(sqlerr.DuplicateSchema, "schema \"%s\" already exists", st.NewName)
@@ -69,7 +69,7 @@ func (d *definer) alterSchema(st *ast.Alter) error {
 			return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "ALTER SCHEMA ... RENAME of a schema with objects is not supported yet")
 		}
 		s.Name = st.NewName
-		return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+		return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 			delete(c.Schemas, name)
 			c.Schemas[s.Name] = s
 		})
@@ -102,5 +102,5 @@ func (d *definer) commentConstraint(st *ast.Comment) error {
 	if c.ConstraintComments[st.Column] = commentText(st); st.Text == nil {
 		delete(c.ConstraintComments, st.Column)
 	}
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.Put(&c) })
+	return d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.Put(&c) })
 }

@@ -137,7 +137,7 @@ func (d *definer) alterTable(ctx context.Context, st *ast.AlterTable) error {
 			}
 		}
 	}
-	held, err := d.t.inc.Alter(ctx, r)
+	held, err := d.to().Alter(ctx, r)
 	if err != nil {
 		return err
 	}

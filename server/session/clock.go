@@ -50,7 +50,7 @@ func (s *session) timeText(t int64) string { return string(types.AppendTimestamp
 // setClock is SET weir.clock; nil values are the default.
 func (s *session) setClock(ctx context.Context, t *tx, st *ast.Set) error {
 	switch {
-	case !s.trusted(t.inc.Catalog(), s.user()):
+	case !s.trusted(t.catalog(), s.user()):
 		return sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied to set parameter %q", clockSetting)
 	case st.Local:
 		return sqlerr.Newf(sqlerr.CantChangeRuntimeParam, "parameter %q cannot be set locally", clockSetting)
@@ -74,7 +74,7 @@ func (s *session) setClock(ctx context.Context, t *tx, st *ast.Set) error {
 
 // advanceClock is weir_advance_clock. Days and months are those of the session's time zone.
 func (s *session) advanceClock(ctx context.Context, t *tx, by types.Span) (int64, error) {
-	if !s.trusted(t.inc.Catalog(), s.user()) {
+	if !s.trusted(t.catalog(), s.user()) {
 		return 0, sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for function weir_advance_clock")
 	}
 	if t.explicit {

@@ -62,7 +62,7 @@ func (s *session) copyTo(ctx context.Context, t *tx, e *execution, st *ast.Copy,
 	if err != nil {
 		return pgwire.Result{}, err
 	}
-	pl := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user()))
+	pl := s.planner(t.catalog(), s.vars.searchPath(s.user()))
 	b, err := pl.Bind(query, nil)
 	if err != nil {
 		return pgwire.Result{}, err
@@ -256,7 +256,7 @@ func (s *session) copyFrom(ctx context.Context, t *tx, e *execution, st *ast.Cop
 	if st.Table == nil {
 		return pgwire.Result{}, sqlerr.New(sqlerr.SyntaxError, st.Pos, "COPY FROM needs a table")
 	}
-	target, err := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user())).Copy(st)
+	target, err := s.planner(t.catalog(), s.vars.searchPath(s.user())).Copy(st)
 	if err != nil {
 		return pgwire.Result{}, err
 	}

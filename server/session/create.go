@@ -159,7 +159,7 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 				WithHint("A row that replaces another would take back an old one.")
 		}
 	}
-	return tag, d.t.inc.AddTable(ctx, td.rel, src, td.putSequences)
+	return tag, d.to().AddTable(ctx, td.rel, src, td.putSequences)
 }
 
 // addRowID gives a table without primary key a hidden key.
@@ -455,25 +455,17 @@ func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema
 	if err != nil {
 		return "", err
 	}
-	if err := d.t.inc.AddTable(ctx, td.rel, nil); err != nil {
+	if err := d.to().AddTable(ctx, td.rel, nil); err != nil {
 		return "", err
 	}
 	w := &write{
-		s: d.s, t: d.t, env: d.s.execEnv(d.t), tab: d.t.inc.Table(td.rel.ID),
+		s: d.s, t: d.t, env: d.s.execEnv(d.t), tab: d.t.table(td.rel.ID),
 		d: &plan.DML{Kind: plan.Insert, Target: td.rel, Auto: []int{n}},
 	}
 	if rows.Len() > 0 {
 		err = w.insertRows(ctx, rows)
 	}
-	if err == nil {
-		err = d.t.inc.Commit(ctx, d.t.writes, true)
-	}
-	if err != nil {
-		d.t.writes.Release()
-		d.t.inc.DropLater(td.rel.ID)
-		return "", err
-	}
-	return fmt.Sprintf("SELECT %d", rows.Len()), nil
+	return fmt.Sprintf("SELECT %d", rows.Len()), err
 }
 
 // bindQuery binds the query of a view or sink.
@@ -583,7 +575,7 @@ func (d *definer) createView(ctx context.Context, st *ast.CreateView) error {
 		inheritFrom(rel, old)
 		return d.replace(ctx, old, rel, nil, b.Functions)
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.Put(rel) })
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) { c.Put(rel) })
 }
 
 func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string, error) {
@@ -626,7 +618,7 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 	if background != nil {
 		return tag, d.t.inc.AddInBackground(ctx, rel)
 	}
-	if err := d.t.inc.AddQuery(ctx, rel, stream, d.watch); err != nil {
+	if err := d.to().AddQuery(ctx, rel, stream, d.watch); err != nil {
 		return "", err
 	}
 	d.s.b.hub.created(d.s.b, rel)
@@ -761,7 +753,7 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	if _, err := d.t.inc.NewSink(cfg); err != nil {
 		return err
 	}
-	return d.t.inc.AddQuery(ctx, rel, stream, d.watch)
+	return d.to().AddQuery(ctx, rel, stream, d.watch)
 }
 
 // evalConst computes an expression without columns.

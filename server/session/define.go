@@ -10,35 +10,45 @@ import (
 	"github.com/weirdb/weir/exec"
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/planner"
+	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
-// define runs a statement that changes the catalog. It commits what the session has written before, and
+// define runs a statement that changes the catalog. Outside of a transaction block it commits what the session has written before, and
 // takes effect at once.
 func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Result, error) {
 	if u, ok := e.p.ast.(*ast.Unsupported); ok {
+		if err := outsideOnly(u); err != nil && t.explicit {
+			return pgwire.Result{}, err
+		}
 		return pgwire.Result{}, sqlerr.New(sqlerr.FeatureNotSupported, u.Pos, "%s is not supported yet", u.Name)
 	}
 	if err := t.writable(e.p.ast); err != nil {
 		return pgwire.Result{}, err
 	}
-	if t.explicit {
-		return pgwire.Result{}, sqlerr.Newf(sqlerr.FeatureNotSupported,
-			"%s inside a transaction block is not supported yet", statementName(e.p.ast)).
-			WithHint("Run it outside of BEGIN and COMMIT.")
+	if in, err := s.inBlock(t, e); err != nil {
+		return pgwire.Result{}, err
+	} else if in {
+		return s.defineInBlock(ctx, t, e)
 	}
 	// Locks go too, even if nothing was written under them: the statement may want them itself.
-	if err := t.inc.Commit(ctx, t.writes, true); err != nil {
+	if err := t.commitLocked(ctx, true); err != nil {
 		return pgwire.Result{}, err
 	}
-	unlock, err := t.inc.LockDDL(ctx, (&definer{s: s, t: t, e: e, cat: t.inc.Catalog()}).alone())
+	// The locks that it takes, others take in its name.
+	if err := t.inc.LockDefinitions(ctx, t.writes); err != nil {
+		return pgwire.Result{}, err
+	}
+	defer t.writes.Release()
+	ctx = table.OnBehalf(ctx, t.writes)
+	unlock, err := t.inc.LockDDL(ctx, (&definer{s: s, t: t, e: e, cat: t.catalog()}).alone())
 	if err != nil {
 		return pgwire.Result{}, err
 	}
 	defer unlock()
-	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.inc.Catalog()}
+	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.catalog()}
 	tag, err := d.run(ctx)
 	return pgwire.Result{Tag: tag}, err
 }
@@ -314,7 +324,7 @@ func (d *definer) createSource(st *ast.CreateSource) error {
 		}
 		rel.Watermark.Idle = idle
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.Put(rel) })
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) { c.Put(rel) })
 }
 
 func execColumns(rel *catalog.Relation) []exec.Column {
@@ -355,7 +365,7 @@ func (d *definer) createSchema(st *ast.CreateSchema) error {
 		}
 	}
 	id := d.t.inc.AllocID()
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 		c.Schemas[st.Name] = catalog.Schema{ID: id, Name: st.Name, Owner: owner}
 	})
 }
@@ -422,7 +432,7 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 	if err := t.writable(st); err != nil {
 		return pgwire.Result{}, err
 	}
-	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.inc.Catalog()}
+	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.catalog()}
 	var rels []*catalog.Relation
 	for _, n := range st.Tables {
 		r, err := d.find(ast.KindTable, n, false)
@@ -436,7 +446,7 @@ func (s *session) truncate(ctx context.Context, t *tx, e *execution, st *ast.Tru
 		return pgwire.Result{}, err
 	}
 	for _, r := range rels {
-		if err := s.authorize(t.inc.Catalog())(r, catalog.Truncate, ""); err != nil {
+		if err := s.authorize(t.catalog())(r, catalog.Truncate, ""); err != nil {
 			return pgwire.Result{}, err
 		}
 		tab, err := writableTable(ctx, t, r)
@@ -548,7 +558,7 @@ func (d *definer) alter(ctx context.Context, st *ast.Alter) error {
 	default:
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "this form of ALTER %s is not supported yet", st.Kind)
 	}
-	err = d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) {
+	err = d.to().Change(d.ctx, func(cat *catalog.Catalog) {
 		cat.Put(&c)
 		if c.Owner == r.Owner {
 			return
@@ -664,5 +674,5 @@ func (d *definer) comment(st *ast.Comment) error {
 	} else {
 		c.Comment = text
 	}
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.Put(&c) })
+	return d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.Put(&c) })
 }

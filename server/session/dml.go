@@ -80,7 +80,7 @@ func (s *session) dml(ctx context.Context, t *tx, e *execution) (pgwire.Result, 
 
 // end does what foreign keys ask for at the end of the statement.
 func (w *write) end(ctx context.Context) error {
-	return w.t.writes.EndStatement(ctx, w.t.inc.Rules(w.t.inc.Catalog(), w.env))
+	return w.t.writes.EndStatement(ctx, w.t.inc.Rules(w.t.catalog(), w.env))
 }
 
 func bindDML(d *plan.DML, params []types.Datum) (*plan.DML, error) {
@@ -95,7 +95,7 @@ func writableTable(ctx context.Context, t *tx, rel *catalog.Relation) (*table.Ta
 	if rel.HasConnector() {
 		return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot write to table %q, which a connector fills", rel.Name)
 	}
-	tab := t.inc.Table(rel.ID)
+	tab := t.table(rel.ID)
 	if tab == nil {
 		return nil, sqlerr.Newf(sqlerr.UndefinedTable, "relation %q does not exist", rel.Name)
 	}

@@ -227,7 +227,7 @@ func (v *doVar) rowOf(rel *catalog.Relation) {
 
 // relation finds a relation by its name.
 func (d *doing) relation(parts []string) *catalog.Relation {
-	df := &definer{s: d.s, t: d.t, cat: d.t.inc.Catalog()}
+	df := &definer{s: d.s, t: d.t, cat: d.t.catalog()}
 	schema, name, err := df.qualify(ast.Name{Parts: parts, Pos: sqlerr.NoPos}, false)
 	if err != nil {
 		return nil
@@ -396,7 +396,7 @@ func (d *doing) prepare(text string, pos int) (*compiled, error) {
 	if len(stmts) != 1 {
 		return nil, sqlerr.Newf(sqlerr.SyntaxError, "syntax error in \"%s\"", text)
 	}
-	c = &compiled{p: &prepared{s: d.s, ast: stmts[0].AST, text: stmts[0].Text, source: text}}
+	c = &compiled{p: &prepared{s: d.s, ast: stmts[0].AST, text: stmts[0].Text, source: text, several: true}}
 	c.p.variable = func(parts []string) (int, types.Type, bool, error) {
 		if i := slices.IndexFunc(c.names, func(n []string) bool { return slices.Equal(n, parts) }); i >= 0 {
 			return i + 1, c.types[i], true, nil
@@ -600,7 +600,7 @@ func (d *doing) dynamic(ctx context.Context, text string, params []types.Datum, 
 	}
 	rows := &doRows{}
 	for _, st := range stmts {
-		c := &compiled{p: &prepared{s: d.s, ast: st.AST, text: st.Text, source: text, several: len(stmts) > 1, given: given}}
+		c := &compiled{p: &prepared{s: d.s, ast: st.AST, text: st.Text, source: text, several: true, given: given}}
 		if st.NumParams > len(params) {
 			return nil, sqlerr.Newf(sqlerr.UndefinedParameter, "there is no parameter $%d", st.NumParams)
 		}

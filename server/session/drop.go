@@ -191,7 +191,7 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 		if len(also) == 0 {
 			return nil
 		}
-		return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+		return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 			for _, change := range also {
 				change(c)
 			}
@@ -218,7 +218,7 @@ func (d *definer) dropRelations(ctx context.Context, named map[catalog.ID]*catal
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
 	d.cascades(details)
-	return d.t.inc.Drop(ctx, newestFirst(all), also...)
+	return d.to().Drop(ctx, newestFirst(all), also...)
 }
 
 // newestFirst lists relations by falling id: what depends on others comes before them.

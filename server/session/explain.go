@@ -179,7 +179,7 @@ func (s *session) explain(ctx context.Context, t *tx, st *ast.Explain) (*textRes
 }
 
 func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o explainOptions) (*explained, error) {
-	cat := t.inc.Catalog()
+	cat := t.catalog()
 	pl := s.planner(cat, s.vars.searchPath(s.user()))
 	no := func(what string) error {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "EXPLAIN %s of this statement is not supported", what)

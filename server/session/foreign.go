@@ -203,7 +203,7 @@ func (d *definer) addForeignKey(ctx context.Context, r *catalog.Relation, c ast.
 	}
 	n := *r
 	n.ForeignKeys = append(slices.Clone(r.ForeignKeys), f)
-	return d.t.inc.AddForeignKey(ctx, d.cat, &n)
+	return d.to().AddForeignKey(ctx, d.cat, &n)
 }
 
 // findForeign finds a foreign key of a table by name, -1 if there is none.
@@ -215,7 +215,7 @@ func findForeign(r *catalog.Relation, name string) int {
 func (d *definer) dropForeignKey(ctx context.Context, r *catalog.Relation, at int) error {
 	n := *r
 	n.ForeignKeys = slices.Delete(slices.Clone(r.ForeignKeys), at, at+1)
-	return d.t.inc.DropForeignKeys(ctx, &n, r.ForeignKeys[at].ID)
+	return d.to().DropForeignKeys(ctx, &n, r.ForeignKeys[at].ID)
 }
 
 // validateForeignKey is ALTER TABLE ... VALIDATE CONSTRAINT of foreign key number at.
@@ -226,7 +226,7 @@ func (d *definer) validateForeignKey(ctx context.Context, r *catalog.Relation, a
 	n := *r
 	n.ForeignKeys = slices.Clone(r.ForeignKeys)
 	n.ForeignKeys[at].NotValid = false
-	return d.t.inc.ValidateForeignKey(ctx, &n, r.ForeignKeys[at].ID)
+	return d.to().ValidateForeignKey(ctx, &n, r.ForeignKeys[at].ID)
 }
 
 // alterConstraint runs the forms of ALTER TABLE that name a constraint.
@@ -256,7 +256,7 @@ func (d *definer) alterConstraint(ctx context.Context, r *catalog.Relation, st *
 
 // setConstraints is SET CONSTRAINTS.
 func (s *session) setConstraints(ctx context.Context, t *tx, e *execution, st *ast.SetConstraints) (pgwire.Result, error) {
-	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.inc.Catalog()}
+	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.catalog()}
 	if !t.explicit {
 		s.warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks", "")
 	}

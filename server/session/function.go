@@ -68,7 +68,7 @@ func (d *definer) createFunction(st *ast.CreateFunction) error {
 			return err
 		}
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.PutFunction(f) })
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) { c.PutFunction(f) })
 }
 
 // functionLanguage refuses languages other than SQL.
@@ -603,9 +603,9 @@ func (d *definer) dropWithFunctions(ctx context.Context, named map[catalog.ID]*c
 	}
 	d.cascades(details)
 	if len(all) == 0 {
-		return d.t.inc.Change(d.ctx, u.remove)
+		return d.to().Change(d.ctx, u.remove)
 	}
-	return d.t.inc.Drop(ctx, newestFirst(all), u.remove)
+	return d.to().Drop(ctx, newestFirst(all), u.remove)
 }
 
 // alterFunction runs ALTER FUNCTION.
@@ -663,7 +663,7 @@ func (d *definer) alterFunction(st *ast.Alter) error {
 			}
 		}
 	}
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.PutFunction(&c) })
+	return d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.PutFunction(&c) })
 }
 
 func (d *definer) commentFunction(st *ast.Comment) error {
@@ -676,7 +676,7 @@ func (d *definer) commentFunction(st *ast.Comment) error {
 	if st.Text != nil {
 		c.Comment = *st.Text
 	}
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.PutFunction(&c) })
+	return d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.PutFunction(&c) })
 }
 
 // grantFunctions runs GRANT and REVOKE of EXECUTE.
@@ -714,7 +714,7 @@ func (d *definer) grantFunctions(st *ast.Grant, roles []string, privs catalog.Pr
 		}
 		changed[f.ID] = acl
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 		for id, acl := range changed {
 			x := *c.Functions[id]
 			x.ACL = acl

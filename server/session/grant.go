@@ -99,7 +99,7 @@ func (d *definer) grant(st *ast.Grant) error {
 		}
 		changed[r.ID] = acl
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 		for id, acl := range changed {
 			x := *c.RelationByID(id)
 			x.ACL = acl
@@ -233,7 +233,7 @@ func (d *definer) grantSchemas(st *ast.Grant, roles []string, privs catalog.Priv
 		}
 		changed[name] = acl
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 		for n, acl := range changed {
 			s := c.Schemas[n]
 			s.ACL = acl
@@ -316,7 +316,7 @@ func (d *definer) reassign(ctx context.Context, st *ast.Reassign) error {
 		if err != nil {
 			return err
 		}
-		return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+		return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 			for _, r := range c.Sorted() {
 				if from[catalog.OwnerName(r.Owner)] {
 					x := *r
@@ -358,7 +358,7 @@ func (d *definer) reassign(ctx context.Context, st *ast.Reassign) error {
 	drop := func(a catalog.ACL) catalog.ACL {
 		return slices.DeleteFunc(slices.Clone(a), func(it catalog.ACLItem) bool { return from[it.Grantee] })
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 		for _, r := range c.Sorted() {
 			if len(drop(r.ACL)) != len(r.ACL) {
 				x := *r

@@ -82,14 +82,14 @@ func (d *definer) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 		}
 	}
 	if !st.Unique || parent.Kind == catalog.MatView {
-		return d.t.inc.AddQuery(ctx, rel, stream, d.watch)
+		return d.to().AddQuery(ctx, rel, stream, d.watch)
 	}
 	def.Table = uint32(d.t.inc.AllocID())
-	end, err := d.t.inc.EnforceUnique(ctx, d.cat, rel)
+	end, err := d.to().EnforceUnique(ctx, d.cat, rel)
 	if err != nil {
 		return err
 	}
-	err = d.t.inc.AddQuery(ctx, rel, stream, d.watch)
+	err = d.to().AddQuery(ctx, rel, stream, d.watch)
 	end(err == nil)
 	return err
 }

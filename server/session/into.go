@@ -17,7 +17,7 @@ import (
 // awaitInto waits until what was acknowledged is in the tables that sinks write to, as far as relations read them. A transaction
 // with locks does not: the sinks may wait for it.
 func awaitInto(ctx context.Context, t *tx, rels []*catalog.Relation) error {
-	if t.writes.Locked() {
+	if t.writes.Locked() || t.defs != nil {
 		return nil
 	}
 	return t.inc.AwaitInto(ctx, rels)
@@ -79,14 +79,14 @@ func (d *definer) createInto(ctx context.Context, st *ast.CreateSink, rel, targe
 		d.s.notice(sqlerr.SuccessfulCompletion, n)
 	}
 	finish := d.t.inc.BeginInto(rel)
-	err = d.t.inc.AddQuery(ctx, rel, stream, d.watch)
+	err = d.to().AddQuery(ctx, rel, stream, d.watch)
 	ferr := finish(ctx, err == nil)
 	if err != nil || ferr == nil {
 		return err
 	}
 	// Its first rows cannot be written.
-	if r := d.t.inc.Catalog().RelationByID(rel.ID); r != nil && d.t.inc.Ctx.Err() == nil {
-		if err := d.t.inc.Drop(context.WithoutCancel(ctx), []*catalog.Relation{r}); err != nil {
+	if r := d.t.catalog().RelationByID(rel.ID); r != nil && d.t.inc.Ctx.Err() == nil {
+		if err := d.to().Drop(context.WithoutCancel(ctx), []*catalog.Relation{r}); err != nil {
 			ferr = errors.Join(ferr, err)
 		}
 	}

@@ -77,7 +77,7 @@ func (r *reader) Lock(n *plan.Lock) (func(ctx *exec.Context, c *vec.Chunk, i int
 	var ts []target
 	for _, l := range n.Rels {
 		// What a connector fills nobody else writes to.
-		if tab := r.t.inc.Table(l.Rel.ID); tab != nil {
+		if tab := r.t.table(l.Rel.ID); tab != nil {
 			if err := tab.Outdated(l.Rel); err != nil {
 				return nil, err
 			}
@@ -166,10 +166,12 @@ func (s *session) runOnHead(ctx context.Context, t *tx, b *plan.Batch, emit func
 		return err
 	}
 	rel := b.Relations[0]
-	if err := t.inc.CheckPresent(rel); err != nil {
-		return err
+	for _, r := range t.stored(b.Relations) {
+		if err := t.inc.CheckPresent(r); err != nil {
+			return err
+		}
 	}
-	tab := t.inc.Table(rel.ID)
+	tab := t.table(rel.ID)
 	if tab == nil {
 		return s.runBatch(ctx, t, b, emit)
 	}
@@ -238,7 +240,7 @@ func (s *session) lockTable(ctx context.Context, t *tx, st *ast.LockTable) (pgwi
 	if !t.explicit {
 		return pgwire.Result{}, sqlerr.Newf(sqlerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 	}
-	d := &definer{ctx: ctx, s: s, t: t, cat: t.inc.Catalog()}
+	d := &definer{ctx: ctx, s: s, t: t, cat: t.catalog()}
 	for _, n := range st.Tables {
 		rel, err := d.relation(n)
 		if err != nil {
@@ -279,7 +281,7 @@ func (s *session) lockTable(ctx context.Context, t *tx, st *ast.LockTable) (pgwi
 
 // lockWhole keeps other writers away from a table.
 func (s *session) lockWhole(ctx context.Context, t *tx, rel *catalog.Relation, noWait bool) error {
-	tab := t.inc.Table(rel.ID)
+	tab := t.table(rel.ID)
 	if tab == nil {
 		return nil
 	}
@@ -303,7 +305,7 @@ func (s *session) authorizeAny(t *tx, rel *catalog.Relation, want catalog.Privil
 		if p&want == 0 {
 			continue
 		}
-		err := s.authorize(t.inc.Catalog())(rel, p, "")
+		err := s.authorize(t.catalog())(rel, p, "")
 		if err == nil {
 			return nil
 		}

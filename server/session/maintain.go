@@ -23,7 +23,7 @@ func (s *session) maintain(ctx context.Context, t *tx, st *ast.Maintain) (pgwire
 	if st.What == "REINDEX" && t.explicit && (st.Kind == "schema" || st.Kind == "database" || st.Kind == "system") {
 		return pgwire.Result{}, sqlerr.Newf(sqlerr.ActiveSQLTransaction, "REINDEX %s cannot run inside a transaction block", strings.ToUpper(st.Kind))
 	}
-	d := &definer{ctx: ctx, s: s, t: t, cat: t.inc.Catalog()}
+	d := &definer{ctx: ctx, s: s, t: t, cat: t.catalog()}
 	switch st.Kind {
 	case "schema":
 		if !d.cat.HasSchema(st.Name) {
@@ -123,7 +123,7 @@ func (d *definer) commentSchema(st *ast.Comment) error {
 	if err := d.owner("schema", name, sc.Owner); err != nil {
 		return err
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 		sc := c.Schemas[name]
 		sc.Comment = ""
 		if st.Text != nil {

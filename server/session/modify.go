@@ -167,7 +167,7 @@ func (s *session) modifyingQuery(ctx context.Context, t *tx, e *execution) (pgwi
 			})
 		})
 		if err == nil {
-			err = t.writes.EndStatement(ctx, t.inc.Rules(t.inc.Catalog(), s.execEnv(t)))
+			err = t.writes.EndStatement(ctx, t.inc.Rules(t.catalog(), s.execEnv(t)))
 		}
 		return err
 	})

@@ -86,8 +86,8 @@ func (s *session) listen(t *tx, st ast.Statement) (pgwire.Result, error) {
 		}
 		l := listening{channel: st.Channel, on: true}
 		for _, schema := range s.vars.searchPath(s.user()) {
-			if r := t.inc.Catalog().Relation(schema, st.Channel); r != nil {
-				if r.Kind == catalog.MatView && s.authorize(t.inc.Catalog())(r, catalog.Select, "") == nil {
+			if r := t.catalog().Relation(schema, st.Channel); r != nil {
+				if r.Kind == catalog.MatView && s.authorize(t.catalog())(r, catalog.Select, "") == nil {
 					l.view = r.ID
 				}
 				break

@@ -27,7 +27,7 @@ func (r *reader) changed(rel *catalog.Relation) *btree.Map[string, table.Row] {
 	if rel.Kind != catalog.Table {
 		return nil
 	}
-	t := r.t.inc.Table(rel.ID)
+	t := r.t.table(rel.ID)
 	if t == nil {
 		return nil
 	}

@@ -103,10 +103,13 @@ func (d *definer) dropPending(ctx context.Context, st *ast.Drop) ([]ast.Name, er
 			rest = append(rest, n)
 			continue
 		}
+		if d.t.defs != nil {
+			return nil, sqlerr.Newf(sqlerr.FeatureNotSupported, "DROP of a view that is being created in the background inside a transaction block is not supported yet")
+		}
 		if err := d.t.inc.CancelBackground(ctx, id); err != nil {
 			return nil, err
 		}
-		d.cat = d.t.inc.Catalog()
+		d.cat = d.t.catalog()
 	}
 	return rest, nil
 }

@@ -146,7 +146,7 @@ func (s *session) runObserved(
 		return err
 	}
 	r := &reader{s: s, t: t, snap: snap, env: s.execEnv(t)}
-	if b.Point != nil && t.writes.Empty() {
+	if b.Point != nil && t.writes.Empty() && !t.private(b.Point.Rel.ID) {
 		return r.point(b.Point, emit)
 	}
 	root, err := build.ObservedBatch(b.Root, r, r.env, stats)
@@ -160,6 +160,7 @@ func (s *session) runObserved(
 // as INSERT ... VALUES, does not wait for it.
 func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relation) (*storage.Snapshot, func(), error) {
 	reads := false
+	rels = t.stored(rels)
 	for _, rel := range rels {
 		reads = reads || !rel.Made() || syscat.AtEpoch(rel)
 	}
@@ -194,7 +195,7 @@ func (s *session) snapshotFor(ctx context.Context, t *tx, rels []*catalog.Relati
 
 // checkStalled refuses what cannot be read.
 func checkStalled(t *tx, rels []*catalog.Relation) error {
-	for _, rel := range rels {
+	for _, rel := range t.stored(rels) {
 		if rel.Made() {
 			continue
 		}
@@ -365,8 +366,11 @@ func (r *reader) scanRange(ctx *exec.Context, n *plan.Scan, g keyRange, sc *scan
 		}
 		return sc.add(row.New, g.notNull)
 	}
-	v := r.snap.Table(storage.TableID(n.Rel.Rows()))
 	own := r.own(n.Rel)
+	if r.t.private(n.Rel.ID) {
+		return r.scanOwn(own, g, sc)
+	}
+	v := r.snap.Table(storage.TableID(n.Rel.Rows()))
 	if g.point {
 		if own != nil {
 			if row, ok := own.Get(string(g.lo)); ok {
@@ -415,6 +419,22 @@ func (r *reader) scanRange(ctx *exec.Context, n *plan.Scan, g keyRange, sc *scan
 		return err
 	}
 	return nil
+}
+
+// scanOwn reads a range of a table whose rows are all the transaction's.
+func (r *reader) scanOwn(own *btree.Map[string, table.Row], g keyRange, sc *scanner) error {
+	if own == nil {
+		return nil
+	}
+	if g.point {
+		row, ok := own.Get(string(g.lo))
+		if !ok || row.New == nil {
+			return nil
+		}
+		return sc.add(row.New, g.notNull)
+	}
+	_, err := newOwnCursor(own, g.lo, g.hi).upTo(nil, sc, g.notNull)
+	return err
 }
 
 // scanner decodes rows into chunks of some columns.

@@ -16,7 +16,7 @@ func (d *definer) renameConstraint(ctx context.Context, r *catalog.Relation, x a
 	if !hasConstraint(r, x.Column) {
 		return sqlerr.Newf(sqlerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", x.Column, r.Name)
 	}
-	if d.t.inc.Table(r.ID) == nil {
+	if d.to().Table(r.ID) == nil {
 		return sqlerr.New(sqlerr.FeatureNotSupported, x.Pos, "RENAME CONSTRAINT of %s \"%s\" is not supported yet", kindWord(r.Kind), r.Name)
 	}
 	c := *r
@@ -61,7 +61,7 @@ func constraintExists(r *catalog.Relation, name string) error {
 // renameKey gives a table another definition, in which a constraint or unique index has another name; foreign keys that
 // reference the key follow.
 func (d *definer) renameKey(ctx context.Context, r, c *catalog.Relation, from, to string, also ...func(*catalog.Catalog)) error {
-	held, err := d.t.inc.Alter(ctx, r)
+	held, err := d.to().Alter(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -146,6 +146,20 @@ func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, strea
 		cat.Put(rep.New)
 		reps = append(reps, rep)
 	}
+	if d.t.defs != nil {
+		for _, rep := range reps {
+			if rep.Stream != nil {
+				return sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot replace %s %q inside a transaction block because %s %q reads it, which is not supported yet",
+					kindWord(old.Kind), old.Name, kindWord(rep.New.Kind), rep.New.Name).
+					WithHint("Run it outside of BEGIN and COMMIT.")
+			}
+		}
+		return d.to().Change(ctx, func(c *catalog.Catalog) {
+			for _, rep := range reps {
+				c.Put(rep.New)
+			}
+		})
+	}
 	return d.t.inc.Replace(ctx, reps, d.watch)
 }
 

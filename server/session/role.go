@@ -214,7 +214,7 @@ func (d *definer) createRole(st *ast.CreateRole) error {
 
 // changeRoles saves a change of the roles.
 func (d *definer) changeRoles(change func(map[string]catalog.Role)) error {
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 		roles := maps.Clone(c.Roles)
 		if roles == nil {
 			roles = map[string]catalog.Role{}
@@ -389,7 +389,7 @@ func (d *definer) renameRole(r catalog.Role, to string) error {
 
 // rewriteRoles gives owners, grantees and grantors other names.
 func (d *definer) rewriteRoles(name func(string) string, then func(map[string]catalog.Role)) error {
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 		acl := func(a catalog.ACL) catalog.ACL {
 			a = slices.Clone(a)
 			for i := range a {

@@ -15,7 +15,7 @@ import (
 // must not be read as long as rows fail.
 func (s *session) checkRelations(t *tx, snap *storage.Snapshot, rels []*catalog.Relation) error {
 	var seen map[catalog.ID]bool
-	for _, rel := range rels {
+	for _, rel := range t.stored(rels) {
 		if rel.Made() {
 			continue
 		}
@@ -40,7 +40,7 @@ func (s *session) checkRelation(t *tx, snap *storage.Snapshot, rel *catalog.Rela
 	if err := s.checkRowErrors(t, snap, rel); err != nil {
 		return err
 	}
-	cat := t.inc.Catalog()
+	cat := t.catalog()
 	if err := s.checkTaken(t, snap, rel, rel.Takes); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *session) checkRelation(t *tx, snap *storage.Snapshot, rel *catalog.Rela
 // checkTaken does so for what fails in relations whose rows rel takes: there it is a part of rel's query that fails.
 func (s *session) checkTaken(t *tx, snap *storage.Snapshot, rel *catalog.Relation, taken []catalog.ID) error {
 	for _, id := range taken {
-		r := t.inc.Catalog().RelationByID(id)
+		r := t.catalog().RelationByID(id)
 		if r == nil {
 			continue
 		}
@@ -137,7 +137,7 @@ func strictRelations(cat *catalog.Catalog, rels []*catalog.Relation) []*catalog.
 
 // checkFeed says whether a subscription that began before may go on.
 func (s *session) checkFeed(t *tx, strict []*catalog.Relation) error {
-	cat := t.inc.Catalog()
+	cat := t.catalog()
 	for _, r := range strict {
 		// It may have been changed, or filled again.
 		rel := cat.RelationByID(r.ID)
@@ -159,7 +159,7 @@ func (s *session) checkFeed(t *tx, strict []*catalog.Relation) error {
 // rowErrors are the rows of weir_errors that the user may see: those of what he may read. The row that fails is one of what lies
 // under the view, which he who may read the view only has no right to see: its owner sees it.
 func (s *session) rowErrors(t *tx, snap *storage.Snapshot) ([]syscat.RowError, error) {
-	cat := t.inc.Catalog()
+	cat := t.catalog()
 	allowed := s.authorize(cat)
 	var out []syscat.RowError
 	for _, rel := range cat.Sorted() {

@@ -34,7 +34,7 @@ type sequences struct {
 
 // allowed refuses the use of a sequence to who has none of the privileges on it.
 func (q sequences) allowed(seq *catalog.Relation, any catalog.Privileges) error {
-	cat, user := q.t.inc.Catalog(), q.s.user()
+	cat, user := q.t.catalog(), q.s.user()
 	if q.s.trusted(cat, user) {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (q sequences) Set(seq *catalog.Relation, value int64, called bool) error {
 // Last is lastval.
 func (q sequences) Last() (int64, error) {
 	k := &q.s.taken
-	seq := q.t.inc.Catalog().RelationByID(k.last)
+	seq := q.t.catalog().RelationByID(k.last)
 	if k.last == 0 || seq == nil {
 		return 0, sqlerr.Newf(sqlerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
@@ -122,7 +122,7 @@ func (q sequences) Readable(seq *catalog.Relation) bool {
 // fillSequence gives the values of a serial or identity column where they miss, or all.
 func (w *write) fillSequence(col int, from *vec.Vector, n int) (*vec.Vector, error) {
 	c := w.tab.Rel.Columns[col]
-	seq := w.t.inc.Catalog().RelationByID(c.Sequence)
+	seq := w.t.catalog().RelationByID(c.Sequence)
 	if seq == nil {
 		return nil, sqlerr.Newf(sqlerr.UndefinedTable, "could not open relation with OID %d", uint32(c.Sequence))
 	}

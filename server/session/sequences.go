@@ -32,7 +32,7 @@ func (d *definer) createSequence(st *ast.CreateSequence) error {
 	if err := o.apply(st.Options); err != nil {
 		return err
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.Put(rel) })
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) { c.Put(rel) })
 }
 
 // alterSequence changes what a sequence does. It goes on where it stands, and nothing is reserved any more.
@@ -62,9 +62,10 @@ func (d *definer) changeSequence(r *catalog.Relation, opts []ast.SequenceOption)
 	if err := o.apply(opts); err != nil {
 		return err
 	}
-	if err := d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.Put(&c) }); err != nil {
+	if err := d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.Put(&c) }); err != nil {
 		return err
 	}
+	d.t.restoreSequence(r, stands)
 	return d.t.inc.SetSequence(&c, o.last, o.called)
 }
 
@@ -388,7 +389,7 @@ func (d *definer) dropOwned(all map[catalog.ID]*catalog.Relation) (details []str
 // restartIdentity lets the sequences of tables begin again (TRUNCATE ... RESTART IDENTITY).
 func (s *session) restartIdentity(_ context.Context, t *tx, rels []*catalog.Relation) error {
 	for _, r := range rels {
-		for _, q := range t.inc.Catalog().Owned(r.ID) {
+		for _, q := range t.catalog().Owned(r.ID) {
 			if err := t.inc.SetSequence(q, q.Seq.Start, false); err != nil {
 				return err
 			}

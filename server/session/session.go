@@ -125,6 +125,8 @@ type tx struct {
 	unwatch func() bool
 	writes  *table.Tx
 	snap    *storage.Snapshot
+	// defs are the definitions of the transaction, nil if it has none.
+	defs *engine.Block
 	// open are the cursors that were opened in it; not all of them are open still.
 	open []opened
 	// listens and notes are what LISTEN, UNLISTEN and NOTIFY said, for the commit.
@@ -140,6 +142,7 @@ type tx struct {
 type savepoint struct {
 	name string
 	at   table.Savepoint
+	defs engine.Mark
 	vars map[string]string
 	// open is how many cursors were opened before; listens and notes are how many there were.
 	open, listens, notes int
@@ -194,6 +197,7 @@ func (s *session) Abort() {
 		if len(s.tx.saves) == 0 {
 			// What a failed transaction holds is of no use to anybody, unless it can go back.
 			s.tx.mu.Lock()
+			s.tx.endDefinitions()
 			s.tx.writes.Release()
 			for _, o := range s.tx.open {
 				o.strip()
@@ -355,7 +359,7 @@ func (t *tx) commit(ctx context.Context, sync bool) error {
 	if err := t.inc.Ctx.Err(); err != nil {
 		return t.inc.Explain(err)
 	}
-	return t.inc.Commit(ctx, t.writes, sync)
+	return t.commitLocked(ctx, sync)
 }
 
 // end gives back what the transaction holds. It may be called again.
@@ -365,6 +369,7 @@ func (t *tx) end() {
 	if t.unwatch != nil {
 		t.unwatch()
 	}
+	t.endDefinitions()
 	t.writes.Release()
 	for _, o := range t.open {
 		o.strip()
@@ -457,7 +462,7 @@ func (s *session) execEnv(t *tx) *exec.Env {
 
 // sysEnv is what system relations and catalog functions depend on.
 func (s *session) sysEnv(t *tx) *syscat.Env {
-	cat := t.inc.Catalog()
+	cat := t.catalog()
 	path := slices.DeleteFunc(s.vars.searchPath(s.user()), func(n string) bool { return !syscat.WithSystem(cat).HasSchema(n) })
 	return &syscat.Env{
 		Catalog: cat, User: s.user(), Database: Database, SearchPath: path, PID: s.pid, Now: t.start,

@@ -171,7 +171,7 @@ func (p *prepared) Close() {}
 // plan binds and plans the statement unless the plan at hand is good.
 func (p *prepared) plan(t *tx) error {
 	s := p.s
-	cat := t.inc.Catalog()
+	cat := t.catalog()
 	path := s.vars.searchPath(s.user())
 	zone := s.vars.get("timezone")
 	if p.bound != nil && p.version == cat.Version && slices.Equal(p.path, path) && p.zone == zone && p.user == s.user() && !p.lostIndex(t) {
@@ -232,7 +232,7 @@ func (s *session) planner(cat *catalog.Catalog, path []string) *planner.Planner 
 		Authorize: s.authorize(cat), AuthorizeFunction: s.authorizeFunction(cat),
 		Variable: s.variable,
 		Usable: func(ix *catalog.Relation) bool {
-			return s.tx == nil || s.tx.inc == nil || s.tx.inc.StalledError(ix) == nil
+			return s.tx == nil || s.tx.inc == nil || !s.tx.private(ix.ID) && s.tx.inc.StalledError(ix) == nil
 		},
 		Rows: s.estimatedRows(),
 		Eval: func(e scalar.Expr) (types.Datum, error) { return expr.FoldConst(e, env) },

@@ -101,7 +101,7 @@ func (s *session) subscribeQuery(t *tx, st *ast.Subscribe) (*catalog.Relation, *
 	if err != nil {
 		return nil, nil, "", atName(err, st.Name)
 	}
-	b, err := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user())).Bind(q, nil)
+	b, err := s.planner(t.catalog(), s.vars.searchPath(s.user())).Bind(q, nil)
 	if err != nil {
 		return nil, nil, "", atName(err, st.Name)
 	}
@@ -128,7 +128,7 @@ func (s *session) subscription(t *tx, text string, st *ast.Subscribe) (f *feed, 
 	}
 	cfg = engine.SubscriptionConfig{Rel: rel, Snapshot: opts.snapshot, Progress: opts.progress, What: text, PID: s.pid}
 	if rel == nil {
-		d := &definer{s: s, t: t, e: &execution{p: &prepared{text: text}}, cat: t.inc.Catalog()}
+		d := &definer{s: s, t: t, e: &execution{p: &prepared{text: text}}, cat: t.catalog()}
 		cfg.Rel = d.newRelation(catalog.MatView, catalog.PublicSchema, "subscribe")
 		b, err := d.bindQuery(query)
 		if err != nil {
@@ -194,7 +194,7 @@ func (s *session) openFeed(ctx context.Context, t *tx, text string, st *ast.Subs
 	if err != nil {
 		return nil, err
 	}
-	strict := strictRelations(t.inc.Catalog(), rels)
+	strict := strictRelations(t.catalog(), rels)
 	f.check = func() error { return s.checkFeed(t, strict) }
 	if f.sub, err = t.inc.Subscribe(ctx, cfg); err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (s *session) firstRow(ctx context.Context, t *tx, text string) (row []types
 
 // refreshUnique verifies the unique indexes of a view that is refreshed.
 func (s *session) refreshUnique(ctx context.Context, t *tx, rel *catalog.Relation) error {
-	for _, ix := range t.inc.Catalog().Sorted() {
+	for _, ix := range t.catalog().Sorted() {
 		if ix.Kind == catalog.Index && ix.Parent == rel.ID && ix.Index.Unique {
 			if err := s.verifyUnique(ctx, t, rel, ix.Name, ix.Index); err != nil {
 				return err

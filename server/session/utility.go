@@ -133,11 +133,12 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 
 // save makes a savepoint.
 func (s *session) save(t *tx, name string) savepoint {
-	return savepoint{name, t.writes.Save(), s.vars.snapshot(), len(t.open), len(t.listens), len(t.notes), len(s.holder.local)}
+	return savepoint{name, t.writes.Save(), t.defs.Mark(), s.vars.snapshot(), len(t.open), len(t.listens), len(t.notes), len(s.holder.local)}
 }
 
 // backTo goes back to a savepoint.
 func (s *session) backTo(t *tx, sp savepoint) {
+	t.defs.Back(sp.defs)
 	t.writes.Restore(sp.at)
 	s.closeCursors(t, min(sp.open, len(t.open)))
 	s.unlockLocal(min(sp.local, len(s.holder.local)))
@@ -263,7 +264,7 @@ func (s *session) utility(ctx context.Context, t *tx, e *execution) (pgwire.Resu
 			return pgwire.Result{Tag: "RESET"}, s.setClock(ctx, t, &ast.Set{Name: st.Name})
 		}
 		if name := strings.ToLower(st.Name); name == settingRole || name == settingAuth {
-			return pgwire.Result{Tag: "RESET"}, s.setUser(t.inc.Catalog(), name, nil)
+			return pgwire.Result{Tag: "RESET"}, s.setUser(t.catalog(), name, nil)
 		}
 		return pgwire.Result{Tag: "RESET"}, s.vars.assign(st.Name, nil)
 	case *ast.Show:
@@ -339,7 +340,7 @@ func (s *session) set(ctx context.Context, t *tx, st *ast.Set) (pgwire.Result, e
 	}
 	switch name := strings.ToLower(st.Name); name {
 	case settingRole, settingAuth:
-		return res, s.setUser(t.inc.Catalog(), name, st.Values)
+		return res, s.setUser(t.catalog(), name, st.Values)
 	}
 	if err := s.vars.assign(st.Name, st.Values); err != nil {
 		return res, err
@@ -369,7 +370,7 @@ func (s *session) show(t *tx, st *ast.Show) (*textResult, error) {
 		"tables": catalog.Table, "sources": catalog.Source, "views": catalog.View,
 		"materialized views": catalog.MatView, "sinks": catalog.Sink, "indexes": catalog.Index,
 	}
-	cat := t.inc.Catalog()
+	cat := t.catalog()
 	switch kind, ok := kinds[st.Name]; {
 	case ok:
 		for _, rel := range cat.Relations {
@@ -452,7 +453,7 @@ func (s *session) sqlExecute(ctx context.Context, t *tx, e *execution, st *ast.E
 			WithDetail("Expected %d parameters but got %d.", want, len(st.Args))
 	}
 	inner := &execution{p: p, w: e.w, formats: e.formats, maxRows: e.maxRows, announce: e.announce}
-	pl := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user()))
+	pl := s.planner(t.catalog(), s.vars.searchPath(s.user()))
 	for i, a := range st.Args {
 		d, err := s.evalConst(t, pl, a, wireType(p.bound.ParamTypes[i]))
 		if err != nil {
@@ -477,7 +478,7 @@ func (s *session) discard(t *tx, st *ast.Discard) (pgwire.Result, error) {
 		s.client.RemovePortals(true)
 		s.client.RemoveStatements()
 		s.vars.resetAll()
-		if err := s.setUser(t.inc.Catalog(), settingAuth, nil); err != nil {
+		if err := s.setUser(t.catalog(), settingAuth, nil); err != nil {
 			return pgwire.Result{}, err
 		}
 		t.listens = append(t.listens, listening{})
@@ -497,7 +498,7 @@ func (s *session) simple(ctx context.Context, t *tx, st *ast.Simple) (pgwire.Res
 		err = t.inc.RT.WaitFresh(ctx)
 	case "backup":
 		switch {
-		case !s.trusted(t.inc.Catalog(), s.user()):
+		case !s.trusted(t.catalog(), s.user()):
 			return pgwire.Result{}, sqlerr.New(sqlerr.InsufficientPrivilege, st.Pos, "must be superuser to make a backup")
 		case t.explicit:
 			return pgwire.Result{}, sqlerr.New(sqlerr.ActiveSQLTransaction, st.Pos, "BACKUP cannot run inside a transaction block")
@@ -508,7 +509,7 @@ func (s *session) simple(ctx context.Context, t *tx, st *ast.Simple) (pgwire.Res
 		_, err = t.inc.Backup(ctx, filepath.Clean(st.Text))
 	case "refresh":
 		tag = "REFRESH MATERIALIZED VIEW"
-		d := &definer{s: s, t: t, cat: t.inc.Catalog()}
+		d := &definer{s: s, t: t, cat: t.catalog()}
 		var rel *catalog.Relation
 		if rel, err = d.find(ast.KindMatView, *st.Name, false); err == nil {
 			if err = t.inc.AwaitFresh(ctx, []*catalog.Relation{rel}); err == nil {

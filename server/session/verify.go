@@ -39,7 +39,7 @@ type verification struct {
 const floatTolerance = 1e-9
 
 func (s *session) verification(t *tx, st *ast.Verify) (*verification, error) {
-	d := &definer{s: s, t: t, cat: t.inc.Catalog()}
+	d := &definer{s: s, t: t, cat: t.catalog()}
 	rel, err := d.find(ast.KindMatView, st.Name, false)
 	if err != nil {
 		var e *sqlerr.Error
@@ -138,7 +138,7 @@ func (s *session) verify(ctx context.Context, t *tx, e *execution, st *ast.Verif
 func (s *session) readBoth(ctx context.Context, t *tx, v *verification, snap *storage.Snapshot, c *comparison) error {
 	// As in the job: nothing depends on the session, and a failed expression is NULL.
 	at := types.ToGoTime(t.inc.RT.EpochTime(snap.Epoch()))
-	again, err := t.inc.PlanBatch(t.inc.Catalog(), v.rel, at)
+	again, err := t.inc.PlanBatch(t.catalog(), v.rel, at)
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,9 @@ func (t *Table) NewForeignKey(cfg ForeignKeyConfig) *ForeignKey {
 // Attach adds the index of a foreign key to its table. The caller has the exclusive lock, or nobody knows the table yet.
 func (f *ForeignKey) Attach() { f.Child.attach(f.index) }
 
+// Index is the arrangement of the index of a foreign key.
+func (f *ForeignKey) Index() *storage.Arrangement { return f.index.arr }
+
 // Fill is Table.Fill for the index of a foreign key.
 func (f *ForeignKey) Fill(portion func([]storage.Change) error) error {
 	return f.Child.fill(f.index, portion)

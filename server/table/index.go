@@ -19,6 +19,8 @@ type index struct {
 	arr  *storage.Arrangement
 	// multi: several rows may have the same values.
 	multi bool
+	// lax: it is a unique index that will be gone, and is not enforced any more.
+	lax bool
 	// cols are the columns of the table; with expressions (values is set) the names say what they are.
 	cols []int
 	keys []vec.SortKey
@@ -46,7 +48,7 @@ type UniqueIndex struct {
 }
 
 // newUnique makes the index of a UNIQUE constraint.
-func (t *Table) newUnique(store *storage.Store, u catalog.Unique) *index {
+func (t *Table) newUnique(store Arrangements, u catalog.Unique) *index {
 	x := UniqueIndex{
 		Name: u.Name, Arr: store.Arrangement(storage.TableID(t.Rel.StateTables[UniqueStateName(u.Name)])),
 		Cols: u.Columns, NullsEqual: u.NullsNotDistinct,

@@ -42,6 +42,8 @@ func conflicts(a, b Mode) bool { return a != Unlocked && b != Unlocked && a+b > 
 type Locks struct {
 	// mu guards every lock and Tx.waiting. It is held for no longer than the walk takes.
 	mu sync.Mutex
+	// definitions is the lock for changes of the catalog.
+	definitions lock
 }
 
 // NewLocks makes a lock manager.
@@ -67,6 +69,16 @@ type request struct {
 	on      *lock
 	mode    Mode
 	granted chan struct{} // closed when it is
+	// of is in whose name tx waits, nil if it is its own.
+	of *Tx
+}
+
+// ended says that nobody waits for r any more.
+func (r *request) ended() {
+	r.tx.waiting = nil
+	if r.of != nil && r.of.through == r {
+		r.of.through = nil
+	}
 }
 
 // of gives the mode in which tx has the lock.
@@ -105,7 +117,7 @@ func (l *lock) serve() {
 		r := l.queue[0]
 		l.queue = l.queue[1:]
 		l.give(r.tx, r.mode)
-		r.tx.waiting = nil
+		r.ended()
 		close(r.granted)
 	}
 }
@@ -158,6 +170,9 @@ func (m *Locks) acquireLocked(ctx context.Context, x *Tx, l *lock, mode Mode) er
 	}
 	l.queue = slices.Insert(slices.Clone(l.queue), at, r)
 	x.waiting = r
+	if p := principal(ctx); p != nil && p != x {
+		p.through, r.of = r, p
+	}
 	if r.circular() {
 		m.forget(r)
 		m.mu.Unlock()
@@ -187,7 +202,7 @@ func (m *Locks) acquireLocked(ctx context.Context, x *Tx, l *lock, mode Mode) er
 
 // forget takes back a request that waits.
 func (m *Locks) forget(r *request) {
-	r.tx.waiting = nil
+	r.ended()
 	l := r.on
 	i := slices.Index(l.queue, r)
 	l.queue = slices.Delete(slices.Clone(l.queue), i, i+1)
@@ -215,14 +230,14 @@ func (r *request) circular() bool {
 	seen := map[*Tx]bool{}
 	var reaches func(q *request) bool
 	visit := func(x *Tx) bool {
-		if x == r.tx {
+		if x == r.tx || x == r.of {
 			return true
 		}
-		if seen[x] || x.waiting == nil {
+		if seen[x] {
 			return false
 		}
 		seen[x] = true
-		return reaches(x.waiting)
+		return x.waiting != nil && reaches(x.waiting) || x.through != nil && reaches(x.through)
 	}
 	reaches = func(q *request) bool {
 		l := q.on

@@ -14,6 +14,8 @@ import (
 //
 // Rows are in the row codec of exec/vec with the columns that the table had at the checkpoint before
 // the record: a change of columns makes a checkpoint.
+//
+// A record may begin with a catalog, see definitionsVersion.
 const recordVersion = 1
 
 var errRecord = errors.New("corrupt log record")
@@ -96,10 +98,11 @@ func encodeRecord(ts []tableChanges) []byte {
 
 // decodeRecord reads a record; the result refers to b.
 func decodeRecord(b []byte) ([]tableChanges, error) {
-	if len(b) == 0 || b[0] != recordVersion {
-		return nil, errRecord
+	b, err := tablesOf(b)
+	if err != nil {
+		return nil, err
 	}
-	n, b, err := cutUvarint(b[1:])
+	n, b, err := cutUvarint(b)
 	if err != nil || n > uint64(len(b)) {
 		return nil, errRecord
 	}

@@ -143,6 +143,10 @@ func (q *Sequence) Max() int64 { return q.max }
 
 // reserve records that values below limit may be given out.
 func (q *Sequence) reserve(limit int64) error {
+	if q.store == nil { // nothing outlasts it
+		q.reserved = limit
+		return nil
+	}
 	row, _ := q.store.row(q.rel, q.col, limit)
 	if err := q.store.change([]change{{Key: q.key, Old: q.row, New: row}}); err != nil {
 		return err
@@ -151,13 +155,18 @@ func (q *Sequence) reserve(limit int64) error {
 	return nil
 }
 
+// NewTemporary makes a store of sequences that nothing outlasts.
+func NewTemporary() *Sequences { return &Sequences{} }
+
 // change makes changes of the table of sequences durable.
 func (s *Sequences) change(cs []change) error {
 	w, err := s.t.write(cs)
 	if err != nil {
 		return err
 	}
-	return submit(s.log, s.rt, encodeRecord([]tableChanges{{id: uint32(SequencesID), changes: cs}}), []flow.TableWrite{w}, true)
+	return submit(s.log, encodeRecord([]tableChanges{{id: uint32(SequencesID), changes: cs}}), true, func(pos storage.LogPos) error {
+		return s.rt.Write(pos, []flow.TableWrite{w})
+	})
 }
 
 // Position is the number of the newest transaction that a sink has written to its table, 0 for none. It is kept like

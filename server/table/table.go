@@ -44,13 +44,20 @@ type Table struct {
 	mark int64
 	// sequences make the values of _row_id, by column.
 	sequences map[int]*Sequence
+	// private: see Private.
+	private bool
+}
+
+// Arrangements makes the arrangements of tables: a store, or storage.Nowhere.
+type Arrangements interface {
+	Arrangement(storage.TableID) *storage.Arrangement
 }
 
 // UniqueStateName names the state table of a unique constraint in catalog.Relation.StateTables.
 func UniqueStateName(constraint string) string { return "unique/" + constraint }
 
 // New opens a table. Its arrangements are made in the store when they do not exist.
-func New(store *storage.Store, locks *Locks, rel *catalog.Relation) *Table {
+func New(store Arrangements, locks *Locks, rel *catalog.Relation) *Table {
 	t := &Table{
 		Rel: rel, Arr: store.Arrangement(storage.TableID(rel.Rows())),
 		locks: locks, keys: map[string]*lock{}, sequences: map[int]*Sequence{}, mark: noMark,
@@ -273,10 +280,18 @@ type Renewal struct {
 // Renew gives a Table in the place of t with another definition and the same rows and indexes. The caller has the table alone,
 // and all that reference it or that it references.
 func (t *Table) Renew(to Renewal) *Table {
+	n := t.renewed(to)
+	t.replaced.Store(true)
+	return n
+}
+
+// renewed is Renew, but statements go on with t until Replace.
+func (t *Table) renewed(to Renewal) *Table {
 	rel := to.Rel
 	n := &Table{
 		Rel: rel, Arr: t.Arr, types: t.types, key: t.key, keyCols: t.keyCols, indexes: slices.Clone(t.indexes), changes: t.changes,
 		foreign: t.foreign, referrers: t.referrers, locks: t.locks, keys: map[string]*lock{}, mark: t.mark, sequences: t.sequences,
+		private: t.private,
 	}
 	for _, u := range rel.Uniques {
 		for k, x := range n.indexes {
@@ -307,6 +322,5 @@ func (t *Table) Renew(to Renewal) *Table {
 		f.Parent = n
 		f.redefine(to.Referrers)
 	}
-	t.replaced.Store(true)
 	return n
 }

@@ -34,6 +34,11 @@ type Tx struct {
 	waiting *request
 	// lockTimeout bounds each wait for a lock; 0: nothing does.
 	lockTimeout time.Duration
+	// through is the request of another Tx that waits in this one's name; see OnBehalf.
+	through *request
+	// definitions: it may change the catalog; see LockDefinitions.
+	definitions bool
+	manager     *Locks
 	foreignTx
 }
 
@@ -83,7 +88,7 @@ func (x *Tx) Locked() bool {
 func (x *Tx) Jobs() []flow.JobID {
 	var jobs []flow.JobID
 	for _, tt := range x.order {
-		if tt.changed() {
+		if tt.changed() && !tt.t.private {
 			jobs = append(jobs, flow.JobID(tt.t.Rel.ID))
 		}
 	}
@@ -378,7 +383,7 @@ func (x *Tx) ConflictWith(t *Table, c *vec.Chunk, i int, names []string) (*Confl
 		}
 	}
 	for j, u := range t.indexes {
-		if u.multi || !slices.Contains(names, u.name) {
+		if u.multi || u.lax || !slices.Contains(names, u.name) {
 			continue
 		}
 		e, ok, err := u.key(nil, c, i)
@@ -443,7 +448,7 @@ func (x *Tx) insert(t *Table, c *vec.Chunk, i int, old []byte) (*Conflict, error
 			entries[j] = ""
 			continue
 		}
-		if u.multi {
+		if u.multi || u.lax {
 			continue
 		}
 		owner, err := tt.owner(j, e)
@@ -586,6 +591,13 @@ func (x *Tx) Restore(s Savepoint) {
 	x.foreignTx = s.foreign.saved()
 	for id, tt := range x.tables {
 		c, ok := s.tables[id]
+		if ok && c.t == tt.t && c.changes != tt.changes && c.rows.Len()+len(c.bulk) > 0 {
+			// Indexes have come and gone since.
+			tt.rows, tt.bulk = c.rows.Copy(), c.bulk
+			if err := tt.reindex(); err == nil {
+				continue
+			}
+		}
 		if !ok || c.t != tt.t || c.changes != tt.changes {
 			// It had changed nothing then.
 			tt.rows, tt.bulk = &btree.Map[string, Row]{}, nil
@@ -604,11 +616,42 @@ func (x *Tx) Restore(s Savepoint) {
 // returns after an fsync. It cannot be cancelled once the record is submitted.
 func (x *Tx) Commit(log *storage.Log, rt *flow.Runtime, sync bool) error {
 	defer x.Release()
-	var ts []tableChanges
-	var ws []flow.TableWrite
-	var marked []*Table
-	var tops []int64
+	c, err := x.collect()
+	if err != nil || len(c.changes) == 0 {
+		return err
+	}
+	if err := submit(log, encodeRecord(c.changes), sync, c.apply(rt)); err != nil {
+		return err
+	}
+	c.mark()
+	return nil
+}
+
+// collected is what a transaction writes at its commit.
+type collected struct {
+	changes []tableChanges
+	writes  []flow.TableWrite
+	marked  []*Table
+	tops    []int64
+}
+
+func (c *collected) apply(rt *flow.Runtime) func(storage.LogPos) error {
+	return func(pos storage.LogPos) error { return rt.Write(pos, c.writes) }
+}
+
+// mark moves the watermarks of the tables.
+func (c *collected) mark() {
+	for i, t := range c.marked {
+		t.mark = max(t.mark, c.tops[i])
+	}
+}
+
+// collect takes the changes out of the transaction.
+func (x *Tx) collect() (c collected, err error) {
 	for _, tt := range x.order {
+		if tt.t.private {
+			continue // its rows are a session's
+		}
 		cs := make([]change, 0, tt.rows.Len())
 		tt.rows.Scan(func(k string, r Row) bool {
 			if r.Old != nil || r.New != nil {
@@ -622,27 +665,18 @@ func (x *Tx) Commit(log *storage.Log, rt *flow.Runtime, sync bool) error {
 		}
 		w, err := tt.t.write(cs)
 		if err != nil {
-			return err
+			return c, err
 		}
 		for _, b := range tt.bulk {
 			w.Rows = append(w.Rows, b.Rows)
 			w.Chunks = append(w.Chunks, b.chunks...)
 		}
-		ts = append(ts, tableChanges{id: uint32(tt.t.Rel.ID), changes: cs, bulk: tt.bulk})
-		ws = append(ws, w)
-		tops = append(tops, tt.t.top(w.Chunks))
-		marked = append(marked, tt.t)
+		c.changes = append(c.changes, tableChanges{id: uint32(tt.t.Rel.ID), changes: cs, bulk: tt.bulk})
+		c.writes = append(c.writes, w)
+		c.tops = append(c.tops, tt.t.top(w.Chunks))
+		c.marked = append(c.marked, tt.t)
 	}
-	if len(ts) == 0 {
-		return nil
-	}
-	if err := submit(log, rt, encodeRecord(ts), ws, sync); err != nil {
-		return err
-	}
-	for i, t := range marked {
-		t.mark = max(t.mark, tops[i])
-	}
-	return nil
+	return c, nil
 }
 
 // Fill puts the changes into the dataflow without the log: those of a table that is being made, of which nothing lasts before a
@@ -668,14 +702,14 @@ func (x *Tx) Fill(rt *flow.Runtime) (storage.Epoch, error) {
 	return rt.Fill(ws)
 }
 
-// submit logs a record and applies its writes when it is durable, in the order of the log.
-func submit(log *storage.Log, rt *flow.Runtime, rec []byte, ws []flow.TableWrite, sync bool) error {
+// submit logs a record and applies it when it is durable, in the order of the log.
+func submit(log *storage.Log, rec []byte, sync bool, apply func(storage.LogPos) error) error {
 	done := make(chan error, 1)
 	log.Submit(rec, sync, func(pos storage.LogPos, err error) {
 		if err == nil {
 			// An error means that the dataflow has stopped. The record is in the log, and the recovery
 			// that every later statement waits for applies it: the commit took place.
-			_ = rt.Write(pos, ws)
+			_ = apply(pos)
 		}
 		done <- err
 	})
@@ -697,11 +731,13 @@ func (x *Tx) Release() {
 	for _, tt := range x.order {
 		x.releaseLocks(tt)
 	}
+	x.unlockDefinitions()
 	x.tables, x.order, x.bytes, x.foreignTx = map[uint32]*txTable{}, nil, 0, foreignTx{}
 }
 
-// Replay applies a log record again. find gives the table of an id, nil if it was dropped since.
-func Replay(rt *flow.Runtime, pos storage.LogPos, rec []byte, find func(id uint32) *Table) error {
+// Replay applies a log record again. find gives the table of an id, nil if it was dropped since, and save what the checkpoint with it must
+// have of the catalog in it, if it has one.
+func Replay(rt *flow.Runtime, pos storage.LogPos, rec []byte, find func(id uint32) *Table, save func(cat []byte) (flow.Save, error)) error {
 	ts, err := decodeRecord(rec)
 	if err != nil {
 		return err
@@ -718,6 +754,13 @@ func Replay(rt *flow.Runtime, pos storage.LogPos, rec []byte, find func(id uint3
 		}
 		t.mark = max(t.mark, t.top(w.Chunks))
 		ws = append(ws, w)
+	}
+	if cat := DefinitionsIn(rec); cat != nil {
+		s, err := save(cat)
+		if err != nil {
+			return err
+		}
+		return rt.WriteSaving(pos, ws, s, func() {})
 	}
 	return rt.Write(pos, ws)
 }

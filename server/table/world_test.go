@@ -112,7 +112,7 @@ func (w *world) open() {
 	_, err = w.rt.Deploy(ctx, flow.Save{}, jobs...)
 	w.must(err)
 	w.must(w.store.Log().Replay(w.store.Checkpoint().LogPos, func(pos storage.LogPos, rec []byte) error {
-		return Replay(w.rt, pos, rec, func(id uint32) *Table { return byID[id] })
+		return Replay(w.rt, pos, rec, func(id uint32) *Table { return byID[id] }, func([]byte) (flow.Save, error) { return flow.Save{}, nil })
 	}))
 	w.must(w.rt.Wait(ctx, w.rt.Open()))
 	w.seqs = NewSequences(w.tables["sequences"], w.store.Log(), w.rt)
