@@ -159,6 +159,8 @@ type Env struct {
 	SearchPath []string
 	// Names resolves the names of regclass and its kin; nil knows types only.
 	Names types.ObjectNames
+	// Types describes the types that users made; nil knows none.
+	Types types.UserTypes
 	// Objects answers catalog functions; nil refuses them.
 	Objects Objects
 }

@@ -88,6 +88,12 @@ type IdleLimiter interface {
 	IdleLimit() (d time.Duration, err *sqlerr.Error)
 }
 
+// An ErrorTexter is a Session that completes errors before a client gets them.
+type ErrorTexter interface {
+	// ErrorText gives e with the texts that the client is to see. It must not change e.
+	ErrorText(e *sqlerr.Error) *sqlerr.Error
+}
+
 // A Unit is one statement of a simple query string.
 type Unit interface {
 	// Run runs the statement, results in text format. A statement that has a result set calls

@@ -132,6 +132,9 @@ func (c *conn) failed(err error, sql string) {
 			if e.Code == sqlerr.InternalError {
 				c.log.Error("internal error", "pid", c.pid, "err", err)
 			}
+			if t, ok := c.session.(ErrorTexter); ok {
+				e = t.ErrorText(e)
+			}
 			c.errorResponse(sevError, e, sql)
 		}
 	}

@@ -164,7 +164,7 @@ func columns(r *catalog.Relation, cols []ast.ColumnDef, cons []ast.TableConstrai
 		r.Uniques = append(r.Uniques, catalog.Unique{Name: name, Columns: cols, Primary: primary})
 	}
 	for i, c := range cols {
-		t, err := planner.Type(c.Type)
+		t, _, err := planner.New(planner.Config{Catalog: catalog.New()}).Type(c.Type)
 		if err != nil {
 			return err
 		}

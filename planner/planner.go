@@ -89,6 +89,8 @@ type Bound struct {
 	// Functions lists the functions in SQL that are called, directly, by one another or in views, by ID, and OwnFunctions those
 	// of them that the statement itself calls.
 	Functions, OwnFunctions []catalog.ID
+	// Types are the oids of users' types that the statement names.
+	Types []catalog.ID
 	// Locks are the tables whose rows FOR UPDATE and its kin lock.
 	Locks []Lock
 
@@ -166,6 +168,7 @@ func (p *Planner) Bind(st ast.Statement, params []types.Type) (*Bound, error) {
 	out.Relations, out.Named = b.Relations(), b.Named()
 	out.Locks = b.Locks()
 	out.Functions, out.OwnFunctions = b.Functions()
+	out.Types = b.Types()
 	return out, nil
 }
 
@@ -506,6 +509,11 @@ func (p *Planner) FieldsIn(e ast.Expr, rel *catalog.Relation, what string) ([]bi
 	return cols, nil
 }
 
+// DomainCheck binds the check of a domain over a base type, for its errors.
+func (p *Planner) DomainCheck(e ast.Expr, base types.Type) error {
+	return p.binder(nil).DomainCheck(e, base)
+}
+
 // CheckFunction binds the body of a new function, with values of the declared types for its parameters.
 func (p *Planner) CheckFunction(f *catalog.Function) error { return p.binder(nil).CheckFunction(f) }
 
@@ -523,8 +531,10 @@ func (p *Planner) Columns(rel *catalog.Relation, list []ast.ColumnTarget) ([]int
 	return p.binder(nil).ColumnList(rel, list)
 }
 
-// Type resolves a type name.
-func Type(t ast.TypeName) (types.Type, error) { return bind.ResolveType(t) }
+// Type resolves a type name; a domain, which is given too, is its base type.
+func (p *Planner) Type(t ast.TypeName) (types.Type, *catalog.Type, error) {
+	return bind.ResolveType(p.cfg.Catalog, p.cfg.SearchPath, t)
+}
 
 // Lookup finds a relation by its name as written; the error is 42P01 at the name.
 func (p *Planner) Lookup(n ast.Name) (*catalog.Relation, error) {

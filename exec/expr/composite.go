@@ -30,7 +30,7 @@ func equalAt(v *vec.Vector, i int, w *vec.Vector, j int) bool {
 }
 
 func encoded(k types.Kind) bool {
-	return k == types.Jsonb || k == types.Array || k == types.Record
+	return k == types.Jsonb || k == types.Array || k.IsRow()
 }
 
 // anyAll is L op ANY (array), or with all L op ALL (array): the elements of a row's array are a

@@ -322,7 +322,7 @@ func compareAny(op cmpOp) factory {
 func addCompareKernels(t table) {
 	byInt := [][2]types.Kind{{types.Int2, types.Int4}, {types.Int2, types.Int8}, {types.Int4, types.Int8}}
 	for _, k := range []types.Kind{
-		types.Int2, types.Int4, types.Int8, types.Date, types.Time, types.Timestamp, types.Timestamptz, types.Oid,
+		types.Int2, types.Int4, types.Int8, types.Date, types.Time, types.Timestamp, types.Timestamptz, types.Oid, types.AnyEnum,
 	} {
 		byInt = append(byInt, [2]types.Kind{k, k})
 	}

@@ -130,8 +130,8 @@ func buildObject(x *genCall, a []types.Datum) (types.Datum, error) {
 		if !a[i].Valid {
 			return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "argument %d: key must not be null", i+1)
 		}
-		switch x.types[i].Kind {
-		case types.Array, types.Record, types.Jsonb, types.Json:
+		switch k := x.types[i].Kind; {
+		case k == types.Array, k.IsRow(), k == types.Jsonb, k == types.Json:
 			return types.Null, sqlerr.Newf(sqlerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
 		}
 		key, err := jsonOf(x, i, a[i])

@@ -33,7 +33,7 @@ func makeKernels() table {
 	for _, add := range []func(table){
 		addIntKernels, addFloatKernels, addNumericKernels, addCompareKernels, addDateKernels,
 		addJSONKernels, addJSONTextKernels, addJSONPathKernels, addArrayKernels, addCastKernels, addMiscKernels, addFormatKernels,
-		addTextKernels, addBytesKernels, addLikeKernels, addRegexKernels,
+		addTextKernels, addBytesKernels, addLikeKernels, addRegexKernels, addEnumKernels,
 	} {
 		add(t)
 	}

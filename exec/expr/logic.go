@@ -293,7 +293,7 @@ func (n *isNull) eval(st *state, sel []int32) (*vec.Vector, error) {
 		return nil, err
 	}
 	n.out.Resize(st.n)
-	if n.x.info().typ.Kind == types.Record {
+	if n.x.info().typ.Kind.IsRow() {
 		return &n.out, n.records(st, v, sel)
 	}
 	out := n.out.Bool

@@ -41,7 +41,7 @@ type state struct {
 // tenv gives the environment of text forms.
 func (st *state) tenv() *types.Env {
 	if st.env != nil {
-		st.text.TimeZone, st.text.Names, st.text.Now = st.env.Location, st.env.Names, types.FromGoTime(st.env.Now)
+		st.text.TimeZone, st.text.Names, st.text.Types, st.text.Now = st.env.Location, st.env.Names, st.env.Types, types.FromGoTime(st.env.Now)
 	}
 	return &st.text
 }

@@ -225,7 +225,7 @@ func (a *ordered) object(ms *multiset[[]types.Datum]) (types.Datum, error) {
 // jsonList is the result of json_agg.
 func (a *ordered) jsonList(ms *multiset[[]types.Datum]) (types.Datum, error) {
 	sep := ", "
-	if k := a.ts[0].Kind; k == types.Array || k == types.Record || a.name == "json_rows_agg" {
+	if k := a.ts[0].Kind; k == types.Array || k.IsRow() || a.name == "json_rows_agg" {
 		sep = ", \n "
 	}
 	out := []byte{'['}

@@ -211,7 +211,7 @@ func inexactType(t types.Type) bool {
 	case types.Char, types.Jsonb, types.Array, types.Record:
 		return true
 	}
-	return false
+	return t.Kind.IsComposite()
 }
 
 func (g *groupTable) inexactTypes() []types.Type { return pickTypes(g.keyTypes, g.inexact) }

@@ -15,7 +15,7 @@ func complexString(k types.Kind) bool {
 	case types.Char, types.Jsonb, types.Array, types.Record:
 		return true
 	default:
-		return false
+		return k.IsComposite()
 	}
 }
 

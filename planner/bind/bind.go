@@ -12,6 +12,7 @@ package bind
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/sql/ast"
@@ -88,6 +89,8 @@ type Binder struct {
 	derivedAs map[logical.Node]string
 	// locks are what FOR UPDATE locks.
 	locks []Lock
+	// types are those of users that the text names.
+	types []catalog.ID
 }
 
 // New makes a Binder. Types that are known of parameters are given in params (Unknown: not known).
@@ -337,31 +340,110 @@ func Lookup(c catalog.Reader, path []string, n ast.Name) (*catalog.Relation, err
 	return nil, sqlerr.New(sqlerr.SyntaxError, n.Pos, "improper relation name (too many dotted names)")
 }
 
-// Type resolves a type name.
+// typeName resolves a type name; a domain is its base type.
 func (b *Binder) typeName(t ast.TypeName) types.Type {
-	r, err := ResolveType(t)
-	check(err, t.Pos)
+	r, _ := b.typeOrDomain(t)
 	return r
 }
 
-// ResolveType gives the type that a type name means; errors are at the name.
-func ResolveType(t ast.TypeName) (types.Type, error) {
-	parts := t.Name.Parts
-	if len(parts) > 1 && parts[len(parts)-2] != "pg_catalog" {
-		full := parts[0]
-		for _, p := range parts[1:] {
-			full += "." + p
-		}
-		return types.Type{}, sqlerr.New(sqlerr.UndefinedObject, t.Pos, "type \"%s\" does not exist", full)
+// typeOrDomain resolves a type name, with the domain if it is one.
+func (b *Binder) typeOrDomain(t ast.TypeName) (types.Type, *catalog.Type) {
+	r, d, err := ResolveType(b.cfg.Catalog, b.cfg.SearchPath, t)
+	check(err, t.Pos)
+	if k := r.UserKind(); k != 0 {
+		b.useType(catalog.ID(k.OID()))
 	}
+	if d != nil {
+		b.useType(d.ID)
+	}
+	return r, d
+}
+
+// useType notes a type that the statement names.
+func (b *Binder) useType(id catalog.ID) {
+	if !slices.Contains(b.types, id) {
+		b.types = append(b.types, id)
+	}
+}
+
+// Types lists the types of users that the statement names, by oid; the row type of a relation is among them.
+func (b *Binder) Types() []catalog.ID { return b.types }
+
+// ResolveType gives the type that a type name means, and the domain if it is one, whose base the type is; errors are at the name.
+func ResolveType(c catalog.Reader, path []string, t ast.TypeName) (types.Type, *catalog.Type, error) {
+	parts := t.Name.Parts
 	name := parts[len(parts)-1]
+	if len(parts) > 1 && parts[len(parts)-2] != "pg_catalog" {
+		r, d, err := userType(c, parts[len(parts)-2:len(parts)-1], name, t)
+		switch {
+		case err == nil && r.Kind == types.Unknown && !c.HasSchema(parts[len(parts)-2]):
+			err = sqlerr.New(sqlerr.InvalidSchemaName, t.Pos, "schema \"%s\" does not exist", parts[len(parts)-2])
+		case err == nil && r.Kind == types.Unknown:
+			err = sqlerr.New(sqlerr.UndefinedObject, t.Pos, "type \"%s\" does not exist", dotted(parts))
+		}
+		return r, d, err
+	}
 	if name == "char" {
 		// The parser calls character(1) bpchar: what is left is the one-byte type of the catalogs.
 		name = `"char"`
 	}
-	r, err := types.FromName(name, t.Mods, t.Fields, t.Dims)
-	if err != nil {
-		return types.Type{}, sqlerr.At(err, t.Pos)
+	// The types that are always there are found in any case; one of a user that differs only by case wins.
+	if strings.ToLower(name) != name && len(parts) == 1 {
+		if r, d, err := userType(c, path, name, t); err != nil || r.Kind != types.Unknown {
+			return r, d, err
+		}
 	}
-	return r, nil
+	r, err := types.FromName(name, t.Mods, t.Fields, t.Dims)
+	if err == nil {
+		return r, nil, nil
+	}
+	if e := sqlError(err); e != nil && e.Code == sqlerr.UndefinedObject && len(parts) == 1 {
+		if u, d, uerr := userType(c, path, name, t); uerr != nil || u.Kind != types.Unknown {
+			return u, d, uerr
+		}
+	}
+	return types.Type{}, nil, sqlerr.At(err, t.Pos)
+}
+
+// userType finds a type that a user made, the zero Type if there is none. The rows of relations are types of their names, and an
+// underline before a name makes the array.
+func userType(c catalog.Reader, path []string, name string, tn ast.TypeName) (types.Type, *catalog.Type, error) {
+	for _, schema := range path {
+		dims := tn.Dims
+		u := c.TypeNamed(schema, name)
+		rel := (*catalog.Relation)(nil)
+		if u == nil {
+			rel = c.Relation(schema, name)
+		}
+		if u == nil && (rel == nil || !rel.HasRowType()) && len(name) > 1 && name[0] == '_' {
+			dims++
+			if u = c.TypeNamed(schema, name[1:]); u == nil {
+				rel = c.Relation(schema, name[1:])
+			}
+		}
+		var t types.Type
+		switch {
+		case u != nil:
+			t = u.Type()
+		case rel != nil && rel.HasRowType():
+			t = rel.RowType()
+		default:
+			continue
+		}
+		if len(tn.Mods) > 0 || tn.Fields != "" {
+			return types.Type{}, nil, sqlerr.New(sqlerr.SyntaxError, tn.Pos, "type modifier is not allowed for type \"%s\"", name)
+		}
+		domain := u
+		if u != nil && u.Kind != catalog.DomainType {
+			domain = nil
+		}
+		if dims > 0 {
+			if domain != nil {
+				return types.Type{}, nil, sqlerr.New(sqlerr.FeatureNotSupported, tn.Pos, "arrays of the domain %s are not supported yet", name)
+			}
+			t = types.ArrayOf(t.Kind)
+		}
+		return t, domain, nil
+	}
+	return types.Type{}, nil, nil
 }

@@ -18,6 +18,9 @@ func (b *Binder) cast(e scalar.Expr, to types.Type, ctx fn.CastContext, pos int)
 	if from.Kind == types.Unknown {
 		return b.fromUnknown(e, to, ctx)
 	}
+	if row, ok := e.(*scalar.MakeRow); ok && to.Kind.IsComposite() {
+		return b.rowAs(row, to, ctx, pos)
+	}
 	steps, err := b.cfg.Registry.ResolveCast(from, to, ctx)
 	check(err, pos)
 	for _, s := range steps {
@@ -111,7 +114,8 @@ func (b *Binder) assign(e scalar.Expr, to types.Type, mismatch func(from types.T
 
 func (b *Binder) assignWith(e scalar.Expr, to types.Type, ctx fn.CastContext, mismatch func(from types.Type) error) scalar.Expr {
 	from := e.Type()
-	if from.Kind != types.Unknown && from != to && !b.cfg.Registry.CanCast(from, to, ctx) {
+	_, row := e.(*scalar.MakeRow)
+	if from.Kind != types.Unknown && from != to && !(row && to.Kind.IsComposite()) && !b.cfg.Registry.CanCast(from, to, ctx) {
 		raise(mismatch(from.WithoutMod()))
 	}
 	return b.cast(e, to, ctx, e.Position())
@@ -130,8 +134,8 @@ func (b *Binder) needBool(e scalar.Expr, clause string, pos int) scalar.Expr {
 
 // needEquality refuses types that cannot be grouped.
 func (b *Binder) needEquality(t types.Type, pos int) {
-	switch t.Kind {
-	case types.Unknown, types.Array, types.Record:
+	switch k := t.Kind; {
+	case k == types.Unknown, k == types.Array, k.IsRow():
 		return
 	}
 	if _, err := b.cfg.Registry.ResolveOperator("=", t, t); err != nil {
@@ -141,8 +145,8 @@ func (b *Binder) needEquality(t types.Type, pos int) {
 
 // needOrdering refuses types that cannot be sorted.
 func (b *Binder) needOrdering(t types.Type, pos int) {
-	switch t.Kind {
-	case types.Unknown, types.Array, types.Record:
+	switch k := t.Kind; {
+	case k == types.Unknown, k == types.Array, k.IsRow():
 		return
 	}
 	if _, err := b.cfg.Registry.ResolveOperator("<", t, t); err != nil {
@@ -182,7 +186,7 @@ func (b *Binder) arg(e scalar.Expr, want types.Type) scalar.Expr {
 	switch {
 	case have.Kind == types.Unknown && want.Kind == types.Unknown:
 		return b.resolve(e)
-	case want.Kind == types.Unknown, want.Kind == types.Any:
+	case want.Kind == types.Unknown, want.Kind == types.Any, want.Kind == types.Record && have.Kind.IsComposite():
 		return e
 	case have.Kind == want.Kind && have.Elem == want.Elem:
 		return e

@@ -20,6 +20,9 @@ func (b *Binder) field(s *scope, e *ast.Field) scalar.Expr {
 	case *ast.ColumnRef:
 		if col, ok := s.namedColumn(x.Parts); ok {
 			b.useColumn(col.id, x.Pos, len(x.Parts))
+			if b.Meta.Type(col.id).Kind.IsComposite() {
+				return b.attribute(b.Meta.RefAt(col.id, x.Pos), e.Name, e.Pos)
+			}
 			if k := b.Meta.Type(col.id).Kind; k != types.Record {
 				fail(sqlerr.WrongObjectType, leftmost(e.X), "column notation .%s applied to type %s, which is not a composite type", e.Name, b.Meta.Type(col.id).WithoutMod())
 			}
@@ -45,8 +48,22 @@ func (b *Binder) field(s *scope, e *ast.Field) scalar.Expr {
 			}
 			fail(sqlerr.UndefinedColumn, leftmost(e.X), "could not identify column \"%s\" in record data type", e.Name)
 		}
+		if v.Type().Kind.IsComposite() {
+			return b.attribute(v, e.Name, e.Pos)
+		}
 		if k := v.Type().Kind; k != types.Record && k != types.Unknown {
 			fail(sqlerr.WrongObjectType, leftmost(e.X), "column notation .%s applied to type %s, which is not a composite type", e.Name, v.Type().WithoutMod())
+		}
+	default:
+		v := b.expr(s, x)
+		if v.Type().Kind.IsComposite() {
+			return b.attribute(v, e.Name, e.Pos)
+		}
+		if k := v.Type().Kind; k != types.Record && k != types.Unknown {
+			fail(sqlerr.WrongObjectType, leftmost(e.X), "column notation .%s applied to type %s, which is not a composite type", e.Name, v.Type().WithoutMod())
+		}
+		if row, ok := v.(*scalar.MakeRow); ok && row.Names == nil {
+			fail(sqlerr.UndefinedColumn, leftmost(e.X), "could not identify column \"%s\" in record data type", e.Name)
 		}
 	}
 	unsupported(e.Pos, "selection of a field of a composite value")
@@ -65,6 +82,10 @@ func (b *Binder) fields(s *scope, e *ast.Field) []target {
 			}
 			break
 		}
+		if b.Meta.Type(col.id).Kind.IsComposite() {
+			b.useColumn(col.id, x.Pos, len(x.Parts))
+			return b.attributes(b.Meta.RefAt(col.id, x.Pos), e.Pos)
+		}
 		if col.fields == nil {
 			break
 		}
@@ -82,6 +103,10 @@ func (b *Binder) fields(s *scope, e *ast.Field) []target {
 				out = append(out, target{name: row.Names[i], expr: f, pos: e.Pos})
 			}
 			return out
+		}
+	default:
+		if v := b.expr(s, x); v.Type().Kind.IsComposite() {
+			return b.attributes(v, e.Pos)
 		}
 	}
 	unsupported(e.Pos, "row expansion via \"*\"")

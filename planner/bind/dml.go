@@ -224,6 +224,9 @@ func noPositions(e scalar.Expr) scalar.Expr {
 // defaultOf is the value of a column that none is given for.
 func (b *Binder) defaultOf(rel *catalog.Relation, i int) scalar.Expr {
 	c := rel.Columns[i]
+	if c.Default == "" && c.Domain != 0 {
+		c.Default = b.domainDefault(c.Domain)
+	}
 	if c.Default == "" || c.Generated || autoColumn(c) {
 		return logical.NullConst(c.Type)
 	}
@@ -232,6 +235,15 @@ func (b *Binder) defaultOf(rel *catalog.Relation, i int) scalar.Expr {
 
 // constraints binds the checks and generated columns of rel, over its columns.
 func (b *Binder) constraints(rel *catalog.Relation) (cs []plan.Check, gs []plan.Generated) {
+	for i, c := range rel.Columns {
+		if c.Domain == 0 {
+			continue
+		}
+		col := &scalar.Column{Node: scalar.Node{T: c.Type, Pos: sqlerr.NoPos}, Index: i, Name: c.Name}
+		if ds := b.cfg.Catalog.Domains(c.Domain); len(ds) > 0 {
+			cs = append(cs, b.domainChecks(col, ds[len(ds)-1])...)
+		}
+	}
 	for _, c := range rel.Checks {
 		cs = append(cs, plan.Check{Name: c.Name, Expr: b.stored(rel, c.Expr, types.T(types.Bool))})
 	}

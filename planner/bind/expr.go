@@ -47,7 +47,12 @@ func (b *Binder) expr(s *scope, e ast.Expr) scalar.Expr {
 	case *ast.Param:
 		return b.param(e)
 	case *ast.TypedLit:
-		return b.literal(e.Value, b.typeName(e.Type), fn.Explicit, e.Pos)
+		to, domain := b.typeOrDomain(e.Type)
+		x := b.literal(e.Value, to, fn.Explicit, e.Pos)
+		if domain != nil {
+			x = b.domainValue(x, domain, e.Pos)
+		}
+		return x
 	case *ast.ColumnRef:
 		return b.column(s, e)
 	case *ast.Star:
@@ -498,7 +503,15 @@ func (b *Binder) nullIf(s *scope, e *ast.NullIf) scalar.Expr {
 }
 
 func (b *Binder) castExpr(s *scope, e *ast.Cast) scalar.Expr {
-	to := b.typeName(e.Type)
+	to, domain := b.typeOrDomain(e.Type)
+	x := b.castTo(s, e, to)
+	if domain != nil {
+		x = b.domainValue(x, domain, e.Pos)
+	}
+	return x
+}
+
+func (b *Binder) castTo(s *scope, e *ast.Cast, to types.Type) scalar.Expr {
 	if a, ok := e.X.(*ast.Array); ok && len(a.Elems) == 0 && to.Kind == types.Array {
 		return &scalar.MakeArray{Node: scalar.Node{T: to, Pos: e.Pos}}
 	}

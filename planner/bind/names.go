@@ -73,9 +73,15 @@ func (b *Binder) figureName(e ast.Expr) (string, int) {
 
 // typeColumnName is a type's catalog name.
 func (b *Binder) typeColumnName(t ast.TypeName) string {
-	r, err := ResolveType(t)
+	r, d, err := ResolveType(b.cfg.Catalog, b.cfg.SearchPath, t)
 	if err != nil {
 		return t.Name.Parts[len(t.Name.Parts)-1]
+	}
+	if d != nil {
+		return d.Name
+	}
+	if k := r.UserKind(); k != 0 {
+		return b.cfg.Catalog.UserType(k).Name
 	}
 	if r.Elem != 0 && !r.IsVector() {
 		return r.ElemType().Name()

@@ -728,7 +728,9 @@ const (
 // Check is a CHECK constraint as an expression over the target's columns.
 type Check struct {
 	Name string
-	Expr scalar.Expr
+	// Domain is set if it is one of the domain of a column; then Name is "" for NOT NULL.
+	Domain string
+	Expr   scalar.Expr
 }
 
 // Generated is a generated column.

@@ -141,7 +141,7 @@ func (i *Incarnation) values(exprs []scalar.Expr, where scalar.Expr) table.Value
 		where *expr.Evaluator
 		row   *vec.Chunk
 	}
-	env := &exec.Env{Location: time.UTC, Database: "weir"}
+	env := &exec.Env{Location: time.UTC, Database: "weir", Types: userTypes{i}}
 	var pool sync.Pool
 	compile := func() (*compiled, error) {
 		c := &compiled{}

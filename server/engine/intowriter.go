@@ -85,7 +85,7 @@ func (i *Incarnation) newIntoWriter(sink *catalog.Relation) (*intoWriter, error)
 	target := cat.RelationByID(sink.Into)
 	w := &intoWriter{
 		i: i, sink: sink, t: i.Table(sink.Into),
-		env: &exec.Env{Location: time.UTC, User: sink.Owner, Database: "weir"},
+		env: &exec.Env{Location: time.UTC, User: sink.Owner, Database: "weir", Types: userTypes{i}},
 	}
 	if target == nil || w.t == nil {
 		return nil, fmt.Errorf("the table of sink %s is gone", sink.Name)
@@ -375,6 +375,9 @@ func (w *intoWriter) check(rows *vec.Chunk) error {
 		}
 		for n := range rows.Len() {
 			if !v.Nulls.Get(n) && !v.Bool[n] {
+				if ck.Domain != "" {
+					return types.DomainViolation(ck.Domain, ck.Name)
+				}
 				err := sqlerr.Newf(sqlerr.CheckViolation, "new row for relation %q violates check constraint %q", rel.Name, ck.Name).
 					WithDetail("The row comes from sink %q.", w.sink.Name)
 				err.Schema, err.Table, err.Constraint = rel.Schema, rel.Name, ck.Name

@@ -99,7 +99,7 @@ func (i *Incarnation) newJob(r *catalog.Relation, ids *stateIDs) *flow.Job {
 	return &flow.Job{
 		ID: flow.JobID(r.Job()), Name: r.Name, StateID: ids.id, Failover: r.Failover, Replayable: true,
 		Late: func(rows int64) { i.errs.late(r.Job(), rows) },
-		Env:  &exec.Env{Location: time.UTC, User: r.Owner, Database: "weir"},
+		Env:  &exec.Env{Location: time.UTC, User: r.Owner, Database: "weir", Types: userTypes{i}},
 	}
 }
 

@@ -34,9 +34,9 @@ func (i *Incarnation) bindStored(cat *catalog.Catalog, r *catalog.Relation, now 
 func (i *Incarnation) storedPlanner(cat *catalog.Catalog, r *catalog.Relation, now time.Time) *planner.Planner {
 	return planner.New(planner.Config{
 		Catalog: i.e.cfg.Catalog(cat), SearchPath: r.SearchPath, Registry: i.e.cfg.Registry, Visible: &r.Functions, Of: r,
-		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: &types.Env{},
+		ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: &types.Env{Types: cat},
 		Eval: func(e scalar.Expr) (types.Datum, error) {
-			return expr.FoldConst(e, &exec.Env{Location: time.UTC, Now: now})
+			return expr.FoldConst(e, &exec.Env{Location: time.UTC, Now: now, Types: cat})
 		},
 	})
 }

@@ -42,7 +42,7 @@ func (i *Incarnation) Rules(cat *catalog.Catalog, env *exec.Env) table.Rules {
 
 // stored is the environment of expressions that no session runs.
 func (i *Incarnation) stored() *exec.Env {
-	return &exec.Env{Location: time.UTC, Database: "weir", Now: time.Now()}
+	return &exec.Env{Location: time.UTC, Database: "weir", Now: time.Now(), Types: userTypes{i}}
 }
 
 func (r *rules) of(t *table.Table) (*tableRules, error) {
@@ -127,6 +127,9 @@ func (r *rules) Complete(t *table.Table, rows *vec.Chunk) (*vec.Chunk, error) {
 		}
 		for i := range out.Len() {
 			if !v.Nulls.Get(i) && !v.Bool[i] {
+				if ck.Domain != "" {
+					return nil, types.DomainViolation(ck.Domain, ck.Name)
+				}
 				err := sqlerr.Newf(sqlerr.CheckViolation, "new row for relation %q violates check constraint %q", m.rel.Name, ck.Name).
 					WithDetail("Failing row contains (%s).", m.describe(out, i))
 				err.Schema, err.Table, err.Constraint = m.rel.Schema, m.rel.Name, ck.Name

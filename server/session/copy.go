@@ -396,7 +396,7 @@ func (in *copyIn) binaryRow(r copyReader, fields []copyfmt.Field) error {
 			v.AppendNull()
 			continue
 		}
-		d, err := types.ParseBinary(in.rel.Columns[in.cols[i]].Type, f.Value)
+		d, err := in.env.ParseBinary(in.rel.Columns[in.cols[i]].Type, f.Value)
 		if err != nil {
 			return in.locate(err, r, i)
 		}

@@ -24,8 +24,11 @@ import (
 	"github.com/weirdb/weir/sql/types"
 )
 
-// typeOf resolves a type name.
-func typeOf(tn ast.TypeName) (types.Type, error) { return planner.Type(tn) }
+// typeOf resolves a type name; a domain is its base type.
+func (d *definer) typeOf(tn ast.TypeName) (types.Type, error) {
+	t, _, err := d.planner().Type(tn)
+	return t, err
+}
 
 // maxColumns is Postgres's limit.
 const maxColumns = 1600
@@ -56,12 +59,15 @@ func (d *definer) column(rel *catalog.Relation, cd ast.ColumnDef) (catalog.Colum
 		c.Type, c.Serial, c.NotNull = types.T(k), true, true
 		return c, nil
 	}
-	t, err := typeOf(cd.Type)
+	t, domain, err := d.planner().Type(cd.Type)
 	if err != nil {
 		return c, err
 	}
+	if domain != nil {
+		c.Domain = domain.ID
+	}
 	switch t.Kind {
-	case types.Unknown, types.Void, types.Any, types.AnyElement, types.AnyArray, types.Record:
+	case types.Unknown, types.Void, types.Any, types.AnyElement, types.AnyArray, types.AnyEnum, types.Record:
 		return c, sqlerr.New(sqlerr.InvalidTableDefinition, cd.Pos, "column %q has pseudo-type %s", cd.Name, t)
 	}
 	c.Type = t

@@ -75,6 +75,8 @@ func (d *definer) alone() bool {
 		}
 		r := d.cat.Relation(schema, name)
 		return r == nil || d.t.inc.Apart([]*catalog.Relation{r})
+	case *ast.CreateType, *ast.CreateDomain, *ast.AlterUserType:
+		return true
 	case *ast.Drop:
 		return d.abandon(st)
 	case *ast.CreateExtension, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateSource, *ast.CreateSchema, *ast.CreateRole, *ast.AlterRole, *ast.DropRole, *ast.Grant, *ast.Comment:
@@ -93,6 +95,8 @@ type definer struct {
 	cat *catalog.Catalog
 	// background: what is created is filled in the background, and takes no rows of others.
 	background bool
+	// quiet: what CASCADE drops has been said already.
+	quiet bool
 }
 
 func (d *definer) run(ctx context.Context) (string, error) {
@@ -145,6 +149,12 @@ func (d *definer) run(ctx context.Context) (string, error) {
 		return "CREATE INDEX", d.createIndex(ctx, st)
 	case *ast.CreateFunction:
 		return "CREATE FUNCTION", d.createFunction(st)
+	case *ast.CreateType:
+		return "CREATE TYPE", d.createType(st)
+	case *ast.CreateDomain:
+		return "CREATE DOMAIN", d.createDomain(st)
+	case *ast.AlterUserType:
+		return map[bool]string{false: "ALTER TYPE", true: "ALTER DOMAIN"}[st.Domain], d.alterType(st)
 	}
 	return "", sqlerr.Newf(sqlerr.FeatureNotSupported, "%s is not supported yet", statementName(d.e.p.ast))
 }
@@ -163,7 +173,7 @@ func (d *definer) target(n ast.Name, ifNotExists bool) (schema, name string, exi
 	}
 	if !d.indexNamed(schema, name) {
 		if d.cat.PendingRelation(schema, name) == nil {
-			return schema, name, false, nil
+			return schema, name, false, d.noTypeNamed(schema, name)
 		}
 		return "", "", false, sqlerr.Newf(sqlerr.DuplicateTable, "relation %q already exists", name).
 			WithDetail("It is being created in the background.")
@@ -627,7 +637,12 @@ func (d *definer) comment(st *ast.Comment) error {
 	switch st.Kind {
 	case ast.KindSchema:
 		return d.commentSchema(st)
+	case ast.KindType, ast.KindDomain:
+		return d.commentType(st)
 	case ast.KindConstraint:
+		if st.OnDomain {
+			return d.commentDomainConstraint(st)
+		}
 		return d.commentConstraint(st)
 	case ast.KindExtension:
 		return d.commentExtension(st)

@@ -314,6 +314,9 @@ func (w *write) check(rows *vec.Chunk) error {
 		}
 		for i := range rows.Len() {
 			if !v.Nulls.Get(i) && !v.Bool[i] {
+				if ck.Domain != "" {
+					return types.DomainViolation(ck.Domain, ck.Name)
+				}
 				err := sqlerr.Newf(sqlerr.CheckViolation,
 					"new row for relation %q violates check constraint %q", rel.Name, ck.Name).
 					WithDetail("Failing row contains (%s).", w.describe(rows, i))

@@ -20,6 +20,8 @@ func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
 		return d.dropSchemas(ctx, st)
 	case ast.KindFunction:
 		return d.dropFunctions(ctx, st)
+	case ast.KindType, ast.KindDomain:
+		return d.dropTypes(ctx, st)
 	}
 	if _, ok := relationKinds[st.Kind]; !ok {
 		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "DROP %s is not supported yet", st.Kind)
@@ -48,7 +50,8 @@ func (d *definer) drop(ctx context.Context, st *ast.Drop) error {
 // somebody may hold who waits for the restart. A statement that will be refused gives up nothing.
 func (d *definer) abandon(st *ast.Drop) (alone bool) {
 	named := map[catalog.ID]*catalog.Relation{}
-	if st.Kind == ast.KindFunction {
+	switch st.Kind {
+	case ast.KindFunction, ast.KindType, ast.KindDomain:
 		return false
 	}
 	for _, n := range st.Names {
@@ -233,6 +236,9 @@ func newestFirst(all map[catalog.ID]*catalog.Relation) []*catalog.Relation {
 
 // cascades tells what CASCADE drops; details say of each object what it depends on.
 func (d *definer) cascades(details []string) {
+	if d.quiet {
+		return
+	}
 	switch len(details) {
 	case 0:
 	case 1:

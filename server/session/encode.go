@@ -38,7 +38,7 @@ func appenderFor(t types.Type, f pgwire.Format, env *types.Env) appender {
 		case types.Text, types.Varchar, types.Char, types.Bytea, types.Name:
 			return func(dst []byte, v *vec.Vector, i int) []byte { return append(dst, v.Str[i]...) }
 		}
-		return func(dst []byte, v *vec.Vector, i int) []byte { return types.AppendBinary(dst, t, v.Datum(i)) }
+		return func(dst []byte, v *vec.Vector, i int) []byte { return env.AppendBinary(dst, t, v.Datum(i)) }
 	}
 	switch t.Kind {
 	case types.Int2, types.Int4, types.Int8:
@@ -102,6 +102,9 @@ func typeLen(t types.Type) int16 {
 	case types.Name:
 		return 64
 	}
+	if t.Kind.IsEnum() {
+		return 4
+	}
 	return -1
 }
 
@@ -111,7 +114,7 @@ func decodeParam(t types.Type, p pgwire.Param, env *types.Env) (types.Datum, err
 		return types.Null, nil
 	}
 	if p.Format == pgwire.Binary {
-		return types.ParseBinary(t, p.Value)
+		return env.ParseBinary(t, p.Value)
 	}
 	s := string(p.Value)
 	if !utf8.ValidString(s) {

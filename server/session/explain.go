@@ -173,7 +173,7 @@ func (s *session) explain(ctx context.Context, t *tx, st *ast.Explain) (*textRes
 	}
 	r := &textResult{names: []string{"QUERY PLAN"}, tag: "EXPLAIN", oid: explainOID(o.format)}
 	for _, l := range lines {
-		r.rows = append(r.rows, []string{l})
+		r.rows = append(r.rows, []string{s.resolved(l)})
 	}
 	return r, nil
 }

@@ -96,7 +96,7 @@ func (d *definer) params(f *catalog.Function, st *ast.CreateFunction) error {
 	pl := d.planner()
 	needDefault := false
 	for i, p := range st.Params {
-		t, err := typeOf(p.Type)
+		t, err := d.typeOf(p.Type)
 		if err != nil {
 			return d.rowType(err, p.Type)
 		}
@@ -167,7 +167,7 @@ func (d *definer) functionResult(f *catalog.Function, st *ast.CreateFunction) er
 		}
 		f.Returns = implied
 	} else {
-		t, err := typeOf(*st.Returns)
+		t, err := d.typeOf(*st.Returns)
 		if err != nil {
 			return d.rowType(err, *st.Returns)
 		}
@@ -418,7 +418,7 @@ func (d *definer) findFunction(r ast.FuncRef, ifExists bool) (*catalog.Function,
 	}
 	var args []types.Type
 	for _, a := range r.Args {
-		t, err := typeOf(a)
+		t, err := d.typeOf(a)
 		if err != nil {
 			if ifExists {
 				d.s.notice(sqlerr.SuccessfulCompletion, fmt.Sprintf("type %q does not exist, skipping", strings.Join(a.Name.Parts, ".")))

@@ -191,7 +191,7 @@ func (o *sequenceOptions) typed(x *ast.SequenceOption) error {
 		}
 		return nil
 	}
-	t, err := typeOf(x.Type)
+	t, err := o.d.typeOf(x.Type)
 	if err != nil {
 		return err
 	}

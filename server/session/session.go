@@ -456,7 +456,7 @@ func (s *session) zone() *time.Location {
 func (s *session) execEnv(t *tx) *exec.Env {
 	sys := s.sysEnv(t)
 	return &exec.Env{
-		Location: s.zone(), Now: t.start, User: s.user(), SessionUser: s.sessionUser(), Database: Database, SearchPath: sys.SearchPath, Names: sys, Objects: sys,
+		Location: s.zone(), Now: t.start, User: s.user(), SessionUser: s.sessionUser(), Database: Database, SearchPath: sys.SearchPath, Names: sys, Types: sys, Objects: sys,
 	}
 }
 
@@ -517,7 +517,8 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 func (s *session) typeEnv() *types.Env {
 	e := &types.Env{TimeZone: s.zone(), Now: s.now().UnixMicro() - epoch2000}
 	if s.tx != nil && s.tx.inc != nil {
-		e.Names = s.sysEnv(s.tx)
+		sys := s.sysEnv(s.tx)
+		e.Names, e.Types = sys, sys
 	}
 	return e
 }
@@ -541,5 +542,5 @@ func (s *session) tell(n *pgwire.Notice) {
 	if r, ok := rank[n.Severity]; !ok && least > 6 || ok && r < least {
 		return
 	}
-	s.client.Notice(n)
+	s.client.Notice(s.noticeText(n))
 }

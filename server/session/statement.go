@@ -91,7 +91,7 @@ func (s *session) prepare(ctx context.Context, p *prepared, st parse.Stmt, oids 
 		t := types.Type{Mod: -1}
 		if o != 0 {
 			var ok bool
-			if t, ok = types.TypeByOID(o, -1); !ok {
+			if t, ok = s.typeByOID(ctx, o); !ok {
 				return sqlerr.Newf(sqlerr.UndefinedObject, "type with OID %d does not exist", o).
 					WithDetail("It is the type of parameter $%d.", i+1)
 			}

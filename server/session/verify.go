@@ -142,7 +142,7 @@ func (s *session) readBoth(ctx context.Context, t *tx, v *verification, snap *st
 	if err != nil {
 		return err
 	}
-	env := &exec.Env{Location: time.UTC, Now: at, User: v.rel.Owner, Database: Database}
+	env := &exec.Env{Location: time.UTC, Now: at, User: v.rel.Owner, Database: Database, Types: t.inc.UserTypes()}
 	r := &reader{s: s, t: t, snap: snap, env: env, fixed: map[catalog.ID]*btree.Map[string, table.Row]{}}
 	ectx := r.context(ctx)
 	ectx.RowError = func(exec.RowFailure) error { return nil }

@@ -33,7 +33,7 @@ func amRows(c *content) {
 }
 
 func classRows(c *content) {
-	c.columns("oid", "relname", "relnamespace", "relowner", "relam", "relfilenode", "reltuples", "relhasindex",
+	c.columns("oid", "relname", "relnamespace", "reltype", "relowner", "relam", "relfilenode", "reltuples", "relhasindex",
 		"relpersistence", "relkind", "relnatts", "relchecks", "relhasrules", "relhastriggers", "relispopulated", "relreplident", "relacl")
 	for _, x := range c.all() {
 		var am, file catalog.ID
@@ -58,7 +58,7 @@ func classRows(c *content) {
 			hasIndex = x.rel != nil && len(x.rel.Uniques) > 0 || len(c.env.indexesOf(x.oid)) > 0
 		}
 		triggers := x.kind == kindTable && x.rel != nil && (len(x.rel.ForeignKeys) > 0 || c.env.objects().referenced[x.oid])
-		c.add(x.oid, x.name, c.env.schemaID(x.schema), roleID(x.owner), am, file, -1.0, hasIndex,
+		c.add(x.oid, x.name, c.env.schemaID(x.schema), x.typeID(), roleID(x.owner), am, file, -1.0, hasIndex,
 			'p', x.kind, len(x.cols), checks, x.kind == kindView || x.kind == kindMatView, triggers, true, replident, x.acl())
 	}
 }
@@ -94,7 +94,7 @@ func attributeRows(c *content) {
 			if a.Generated {
 				generated = "s"
 			}
-			c.add(x.oid, a.Name, a.Type.OID(), -1, a.Type.Len(), a.num, dims, -1,
+			c.add(x.oid, a.Name, typeOID(a.Column), -1, a.Type.Len(), a.num, dims, -1,
 				max(a.Type.Mod, -1), byValue(a.Type), alignOf(a.Type), storageOf(a.Type), a.NotNull, hasDefault(x, a), identity, generated,
 				true, collationOf(a.Type))
 		}
@@ -234,6 +234,7 @@ func constraintRows(c *content) {
 		c.add(n.oid, n.name, c.env.schemaID(n.rel.schema), n.kind, false, false, !n.notValid, n.rel.oid, n.index, 0,
 			' ', ' ', ' ', true, n.kind != 'c', key, nil, nil, bin)
 	}
+	domainConstraintRows(c)
 }
 
 // actionCodes are the actions of foreign keys in pg_constraint.
@@ -285,6 +286,7 @@ func descriptionRows(c *content) {
 			c.add(f.ID, procID, 0, f.Comment)
 		}
 	}
+	typeDescriptions(c)
 	for _, s := range c.env.schemas() {
 		if text := schemaComment(s); text != "" {
 			c.add(s.ID, namespaceID, 0, text)
@@ -348,6 +350,7 @@ func dependRows(c *content) {
 			}
 		}
 	}
+	typeDepends(c, con)
 	for _, n := range c.env.objects().constraints {
 		for _, k := range n.cols {
 			c.add(con, n.oid, 0, classID, n.rel.oid, k, 'a')

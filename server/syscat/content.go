@@ -56,6 +56,9 @@ func (c *content) add(vals ...any) {
 	row := append([]types.Datum(nil), c.base...)
 	for i, v := range vals {
 		col := &c.def.rel.Columns[c.at[i]]
+		if s, isText := v.(string); isText {
+			v = c.env.resolve(s)
+		}
 		d, ok := datum(col.Type, v)
 		if !ok || !d.Valid && col.NotNull {
 			c.fail(fmt.Errorf("column %s of type %s cannot be %#v", col.Name, col.Type.Name(), v))

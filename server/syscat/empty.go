@@ -146,12 +146,14 @@ information_schema view_routine_usage view table_catalog name, table_schema name
 
 func emptyRelations() []relation {
 	var out []relation
+	views := userTypeViews()
 	for line := range strings.SplitSeq(strings.TrimSpace(emptyList), "\n") {
 		f := strings.SplitN(line, " ", 4)
 		d := relation{schema: f[0], name: f[1], view: f[2] == "view", cols: f[3]}
 		if !d.view {
 			d.oid = parseID(f[2])
 		}
+		d.rows = views[d.name]
 		out = append(out, d)
 	}
 	return out

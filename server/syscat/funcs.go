@@ -40,7 +40,11 @@ func (e *Env) CallCatalog(f *fn.Func, ts []types.Type, args []types.Datum) (type
 	if impl == nil {
 		return types.Null, fmt.Errorf("catalog function %s has no implementation", f.ID)
 	}
-	return impl(&call{Env: e, types: ts, args: args})
+	d, err := impl(&call{Env: e, types: ts, args: args})
+	if d.S != "" && f.Ret.Phys() == types.PhysStr && f.Ret.Kind != types.Array {
+		d.S = e.resolve(d.S)
+	}
+	return d, err
 }
 
 // call is one call of a catalog function.

@@ -67,6 +67,9 @@ func (t implTable) names() {
 		return types.DBool(c.visible(x)), nil
 	}, "pg_table_is_visible(oid)")
 	t.set(func(c *call) (types.Datum, error) {
+		if visible, ok := c.userTypeVisible(c.oid(0)); ok {
+			return types.DBool(visible), nil
+		}
 		if _, ok := types.TypeByOID(uint32(c.oid(0)), -1); !ok {
 			return types.Null, nil
 		}

@@ -20,7 +20,7 @@ func (t implTable) definitions() {
 		if !c.args[0].Valid {
 			return types.Null, nil
 		}
-		return types.DStr(formatTypeOID(uint32(c.oid(0)), c.args[1])), nil
+		return types.DStr(c.formatTypeOID(uint32(c.oid(0)), c.args[1])), nil
 	}, "format_type(oid,int4)")
 	// What PostgreSQL keeps as a tree is kept as text here.
 	t.set(func(c *call) (types.Datum, error) { return c.args[0], nil }, "pg_get_expr(text,oid)", "pg_get_expr(text,oid,bool)")
@@ -95,6 +95,9 @@ func (t implTable) definitions() {
 		if f := c.sqlFunc(c.oid(0)); f != nil && (len(c.args) == 1 || c.text(1) == "pg_proc") {
 			return textOrNull(f.Comment), nil
 		}
+		if text, ok := c.typeComment(c.oid(0), c.args[1:]); ok {
+			return textOrNull(text), nil
+		}
 		if len(c.args) == 1 || c.text(1) == "pg_namespace" {
 			for _, s := range c.schemas() {
 				if s.ID == c.oid(0) {
@@ -159,9 +162,12 @@ func (x *object) kindName() string {
 }
 
 // formatTypeOID is format_type.
-func formatTypeOID(oid uint32, mod types.Datum) string {
+func (e *Env) formatTypeOID(oid uint32, mod types.Datum) string {
 	if oid == 0 {
 		return "-"
+	}
+	if s, ok := e.formatUserType(catalog.ID(oid)); ok {
+		return s
 	}
 	m := int32(-1)
 	if mod.Valid {
@@ -329,7 +335,7 @@ func (e *Env) foreignDefinition(n *constraint) string {
 func (e *Env) constraintDefinition(oid catalog.ID, pretty bool) string {
 	n := e.objects().constraint[oid]
 	if n == nil {
-		return ""
+		return e.domainCheckDefinition(oid, pretty)
 	}
 	switch n.kind {
 	case 'p':

@@ -51,7 +51,7 @@ func infoColumnsRows(c *content) {
 	c.columns("table_catalog", "table_schema", "table_name", "column_name", "ordinal_position", "column_default",
 		"is_nullable", "data_type", "character_maximum_length", "character_octet_length", "numeric_precision",
 		"numeric_precision_radix", "numeric_scale", "datetime_precision", "interval_type", "collation_catalog", "collation_schema",
-		"collation_name", "udt_catalog", "udt_schema", "udt_name", "dtd_identifier", "is_self_referencing", "is_identity",
+		"collation_name", "domain_catalog", "domain_schema", "domain_name", "udt_catalog", "udt_schema", "udt_name", "dtd_identifier", "is_self_referencing", "is_identity",
 		"identity_generation", "identity_start", "identity_increment", "identity_maximum", "identity_minimum",
 		"identity_cycle", "is_generated", "generation_expression", "is_updatable")
 	db := c.env.Database
@@ -78,12 +78,16 @@ func infoColumnsRows(c *content) {
 					start, increment, minimum, maximum = number(s.seq.Start), number(s.seq.Increment), number(s.seq.Min), number(s.seq.Max)
 				}
 			}
+			var domCat, domSchema, domName any
+			if d := c.env.domainOf(a.Domain); d != nil {
+				domCat, domSchema, domName = db, d.Schema, d.Name
+			}
 			var collCat, collSchema, collName any
 			if collationOf(t) == cCollation {
 				collCat, collSchema, collName = db, pgCatalog, "C"
 			}
 			c.add(db, x.schema, x.name, a.Name, a.num, def, yesNo(!a.NotNull), infoType(t), p.chars, p.octets, p.precision,
-				p.radix, p.scale, p.datetime, p.interval, collCat, collSchema, collName, db, pgCatalog, t.Name(),
+				p.radix, p.scale, p.datetime, p.interval, collCat, collSchema, collName, domCat, domSchema, domName, db, c.env.udtSchema(t), t.Name(),
 				strconv.Itoa(a.num), "NO", yesNo(a.Identity != ""), generation, start, increment, maximum, minimum,
 				cycle, generated, gen, yesNo(x.writable()))
 		}
@@ -94,6 +98,9 @@ func infoColumnsRows(c *content) {
 func infoType(t types.Type) string {
 	if t.Kind == types.Array {
 		return "ARRAY"
+	}
+	if t.Kind.IsUser() {
+		return "USER-DEFINED"
 	}
 	return formatType(t)
 }
@@ -265,6 +272,9 @@ func infoCheckRows(c *content) {
 		if n.kind == 'c' {
 			c.add(db, n.rel.schema, n.name, "("+c.env.unpin(n.expr)+")")
 		}
+	}
+	for _, d := range c.env.objects().domains {
+		c.add(db, d.t.Schema, d.check.Name, "("+d.check.Expr+")")
 	}
 	for _, x := range c.env.objects().list {
 		if x.kind != kindTable {

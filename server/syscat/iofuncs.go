@@ -8,7 +8,7 @@ anyarray_out 2297; anyarray_recv 2502; anyarray_send 2503
 anyelement_in 2312; anyelement_out 2313; array_in 750
 array_out 751; array_recv 2400; array_send 2401
 array_subscript_handler 6179; int2vectorin 40; int2vectorout 41; int2vectorrecv 2410;
-int2vectorsend 2411; oidvectorin 54; oidvectorout 55; oidvectorrecv 2420; oidvectorsend 2421; bthandler 330; heap_tableam_handler 3; array_typanalyze 3816; boolin 1242
+int2vectorsend 2411; oidvectorin 54; oidvectorout 55; oidvectorrecv 2420; oidvectorsend 2421; anyenum_in 3504; anyenum_out 3505; enum_in 3506; enum_out 3507; enum_recv 3532; enum_send 3533; domain_in 2597; domain_recv 2598; bthandler 330; heap_tableam_handler 3; array_typanalyze 3816; boolin 1242
 boolout 1243; boolrecv 2436; boolsend 2437
 bpcharin 1044; bpcharout 1045; bpcharrecv 2430
 bpcharsend 2431; bpchartypmodin 2913; bpchartypmodout 2914

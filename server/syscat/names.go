@@ -179,8 +179,7 @@ func (e *Env) ObjectOID(k types.Kind, name string) (uint32, error) {
 		if oid, ok := pseudoType(name); ok {
 			return oid, nil
 		}
-		t, err := typeByName(name)
-		return t.OID(), err
+		return e.typeOID(name)
 	case types.Regnamespace:
 		parts, err := splitName(name)
 		if err != nil {
@@ -213,6 +212,9 @@ func (e *Env) ObjectName(k types.Kind, oid uint32) (string, bool) {
 	case types.Regtype:
 		if t, ok := types.TypeByOID(oid, -1); ok {
 			return formatType(t), true
+		}
+		if s, ok := e.formatUserType(catalog.ID(oid)); ok {
+			return s, true
 		}
 		for _, p := range pseudoTypes {
 			if p.oid == oid {

@@ -9,12 +9,13 @@ import (
 
 // The kinds of pg_class.relkind that occur.
 const (
-	kindTable    = 'r'
-	kindView     = 'v'
-	kindMatView  = 'm'
-	kindForeign  = 'f'
-	kindIndex    = 'i'
-	kindSequence = 'S'
+	kindTable     = 'r'
+	kindView      = 'v'
+	kindMatView   = 'm'
+	kindForeign   = 'f'
+	kindIndex     = 'i'
+	kindSequence  = 'S'
+	kindComposite = 'c'
 )
 
 // object is an entry of pg_class.
@@ -77,6 +78,8 @@ type objects struct {
 	byOID       map[catalog.ID]*object
 	byName      map[[2]string]*object
 	constraints []*constraint
+	// domains are the CHECK constraints of domains, by oid.
+	domains []domainCheck
 	// constraint finds one by oid.
 	constraint map[catalog.ID]*constraint
 	// indexes are those of a relation, by its oid.
@@ -140,6 +143,7 @@ func makeObjects(cat *catalog.Catalog) *objects {
 		}
 		o.constraintsOf(x)
 	}
+	o.types(cat)
 	sort.Slice(o.list, func(i, j int) bool { return o.list[i].oid < o.list[j].oid })
 	o.foreignKeys()
 	o.constraint = make(map[catalog.ID]*constraint, len(o.constraints))

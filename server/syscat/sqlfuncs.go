@@ -71,7 +71,7 @@ func (e *Env) functionOID(text string) (uint32, error) {
 			if strings.TrimSpace(list) == "" {
 				break
 			}
-			t, err := typeByName(item)
+			t, err := e.typeByName(item)
 			if err != nil {
 				return 0, err
 			}

@@ -15,7 +15,7 @@ func typeRelations() []relation {
 			rngtypid oid!, rngsubtype oid!, rngmultitypid oid!, rngcollation oid!, rngsubopc oid!,
 			rngcanonical regproc!, rngsubdiff regproc!`},
 		{schema: pgCatalog, name: "pg_enum", oid: 3501, cols: `
-			oid oid!, enumtypid oid!, enumsortorder float4!, enumlabel name!`},
+			oid oid!, enumtypid oid!, enumsortorder float4!, enumlabel name!`, rows: enumRows},
 		{schema: pgCatalog, name: "pg_cast", oid: 2605, cols: `
 			oid oid!, castsource oid!, casttarget oid!, castfunc oid!, castcontext char!, castmethod char!`, rows: castRows},
 		{schema: pgCatalog, name: "pg_collation", oid: 3456, cols: `

@@ -17,6 +17,8 @@ func ioNames(k types.Kind) (in, out, recv, send string) {
 		n += "_"
 	case types.Any, types.AnyElement:
 		return n + "_in", n + "_out", "", ""
+	case types.AnyEnum:
+		return n + "_in", n + "_out", "", ""
 	}
 	return n + "in", n + "out", n + "recv", n + "send"
 }
@@ -82,6 +84,7 @@ func typeRows(c *content) {
 	for _, p := range pseudoTypes {
 		c.add(p.oid, p.name, pgCatalogID, bootstrapRoleID, p.len, p.len > 0, 'p', 'P', true, ',', 'i', 'p', -1)
 	}
+	userTypeRows(c)
 	sort.SliceStable(c.out, func(i, j int) bool { return c.out[i][0].I < c.out[j][0].I })
 }
 
@@ -112,7 +115,7 @@ func opclasses() map[types.Kind]catalog.ID {
 		types.Float4: 10012, types.Float8: 3123, types.Int2: 1979, types.Int4: 1978, types.Int8: 3124,
 		types.Interval: 10022, types.Name: 10028, types.Numeric: 3125, types.Oid: 1981, types.Record: 10034,
 		types.Text: 3126, types.Time: 10038, types.Timestamptz: 3127, types.Timestamp: 3128, types.UUID: 10065,
-		types.Jsonb: 10088, types.AnyArray: 10000,
+		types.Jsonb: 10088, types.AnyArray: 10000, types.AnyEnum: 10069,
 	}
 }
 
@@ -125,6 +128,12 @@ func opclassKind(t types.Type) types.Kind {
 	case types.Regclass, types.Regtype, types.Regproc, types.Regnamespace, types.Regrole:
 		return types.Oid
 	}
+	switch {
+	case t.Kind.IsEnum():
+		return types.AnyEnum
+	case t.Kind.IsComposite():
+		return types.Record
+	}
 	return t.Kind
 }
 
@@ -134,6 +143,9 @@ func opclassOf(t types.Type) catalog.ID { return opclasses()[opclassKind(t)] }
 func opclassName(k types.Kind) string {
 	if k == types.AnyArray {
 		return "array_ops"
+	}
+	if k == types.AnyEnum {
+		return "enum_ops"
 	}
 	return k.Name() + "_ops"
 }

@@ -3,6 +3,7 @@ package syscat
 import (
 	"strings"
 
+	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -87,12 +88,42 @@ func pseudoType(name string) (uint32, bool) {
 	return 0, false
 }
 
-// typeByName resolves the text of a regtype.
-func typeByName(name string) (types.Type, error) {
+// typeOID resolves the text of a regtype to an oid.
+func (e *Env) typeOID(name string) (uint32, error) {
+	n, err := parse.ParseType(name)
+	if err != nil {
+		return 0, err
+	}
+	if oid, ok := e.userTypeNamed(n.Name.Parts, n.Dims); ok {
+		if _, err := typeNamed(n); err != nil || len(n.Name.Parts) > 1 {
+			return uint32(oid), nil
+		}
+	}
+	t, err := typeNamed(n)
+	return t.OID(), err
+}
+
+// typeByName resolves the name of a type of values.
+func (e *Env) typeByName(name string) (types.Type, error) {
+	oid, err := e.typeOID(name)
+	if err != nil {
+		return types.Type{}, err
+	}
+	if d := e.domainOf(catalog.ID(oid)); d != nil {
+		return d.Base, nil
+	}
+	if t, ok := (&types.Env{Types: e}).TypeByOID(oid); ok && t.UserKind() != 0 {
+		return t, nil
+	}
 	n, err := parse.ParseType(name)
 	if err != nil {
 		return types.Type{}, err
 	}
+	return typeNamed(n)
+}
+
+// typeNamed resolves the name of a type that is always there.
+func typeNamed(n ast.TypeName) (types.Type, error) {
 	parts := n.Name.Parts
 	if len(parts) > 1 && parts[len(parts)-2] != pgCatalog {
 		return types.Type{}, sqlerr.Newf(sqlerr.UndefinedObject, "type \"%s\" does not exist", strings.Join(parts, "."))

@@ -321,8 +321,10 @@ type (
 		Name   Name
 		Func   *FuncRef // of COMMENT ON FUNCTION
 		Column string   // of COMMENT ON COLUMN; or the constraint of the table Name
-		Text   *string
-		Pos    int
+		// OnDomain: the constraint is of the domain Name.
+		OnDomain bool
+		Text     *string
+		Pos      int
 	}
 	// Unsupported is a statement that Postgres knows and Weir does not yet: Name in upper case.
 	Unsupported struct {
@@ -347,6 +349,8 @@ const (
 	KindDatabase ObjectKind = "DATABASE"
 	KindFunction ObjectKind = "FUNCTION"
 	KindSequence ObjectKind = "SEQUENCE"
+	KindType     ObjectKind = "TYPE"
+	KindDomain   ObjectKind = "DOMAIN"
 	// KindConstraint and KindExtension are of COMMENT.
 	KindConstraint ObjectKind = "CONSTRAINT"
 	KindExtension  ObjectKind = "EXTENSION"

@@ -57,6 +57,8 @@ type Column struct {
 	Serial   bool   `json:",omitempty"`
 	// Sequence is the sequence of an identity or serial column.
 	Sequence ID `json:",omitempty"`
+	// Domain is the domain that the column is of; Type is its base.
+	Domain ID `json:",omitempty"`
 	// Uses are the relations that the default names by their ids.
 	Uses []ID `json:",omitempty"`
 }
@@ -355,6 +357,11 @@ type Reader interface {
 	RelationNames(schema string) []string
 	// FunctionsNamed lists the functions in SQL of a name in a schema, by id.
 	FunctionsNamed(schema, name string) []*Function
+	// TypeNamed finds a type that a user made by schema and name; nil if there is none.
+	TypeNamed(schema, name string) *Type
+	types.UserTypes
+	// Domains lists a domain and those that it was made over, in the order in which they are checked.
+	Domains(id ID) []*Type
 }
 
 // Catalog is an immutable set of objects. It implements Reader for user objects.
@@ -366,6 +373,8 @@ type Catalog struct {
 	Relations map[ID]*Relation
 	// Functions are the functions in SQL.
 	Functions map[ID]*Function `json:",omitempty"`
+	// Types are those that users made.
+	Types map[ID]*Type `json:",omitempty"`
 	// Roles are the roles by name, the bootstrap role only if it was changed.
 	Roles map[string]Role `json:",omitempty"`
 	// Pending are materialized views that are being created in the background. Nobody can read them yet; their names are taken.
@@ -374,6 +383,9 @@ type Catalog struct {
 	indexes map[ID][]*Relation
 	// into are the sinks that write to tables, by table.
 	into map[ID][]*Relation
+	// typeNames and described are Types by name, and as package types knows them.
+	typeNames map[[2]string]*Type
+	described map[types.Kind]*types.UserType
 }
 
 // Referrer is a foreign key with its table.
@@ -426,6 +438,7 @@ func (c *Catalog) Index() {
 		}
 	}
 	c.listIndexes()
+	c.listTypes()
 }
 
 // listIndexes rebuilds indexes and into; the maps are shared with no other Catalog.
@@ -496,6 +509,7 @@ func (c *Catalog) Clone() *Catalog {
 		d.Relations[k] = v
 	}
 	d.Functions = maps.Clone(c.Functions)
+	d.Types = maps.Clone(c.Types)
 	d.Roles = maps.Clone(c.Roles)
 	d.Pending = maps.Clone(c.Pending)
 	d.Index()

@@ -30,10 +30,13 @@ const (
 	// CastArray and CastArrayExplicit cast each element of an array.
 	CastArray         = "cast(anyarray as anyarray)"
 	CastArrayExplicit = "cast(anyarray as anyarray,explicit)"
-	// CastArrayText, CastTextArray, CastRecordText use the text form.
+	// CastArrayText, CastTextArray and those of records and enums use the text form.
 	CastArrayText  = "cast(anyarray as text)"
 	CastTextArray  = "cast(text as anyarray)"
 	CastRecordText = "cast(record as text)"
+	CastTextRecord = "cast(text as record)"
+	CastEnumText   = "cast(anyenum as text)"
+	CastTextEnum   = "cast(text as anyenum)"
 )
 
 // castKey is a pair of kinds; arrays are not in the table.
@@ -75,7 +78,7 @@ func (r *Registry) castSteps(from, to types.Type, ctx CastContext) ([]CastStep, 
 	}
 	var steps []CastStep
 	switch {
-	case from.Kind == to.Kind, isUnknown(from):
+	case from.Kind == to.Kind, isUnknown(from), from.Kind.IsComposite() && to.Kind == types.Record:
 	default:
 		e, ok := r.casts[castKey{from.Kind, to.Kind}]
 		if ok && e.ctx <= ctx {
@@ -107,8 +110,13 @@ func (r *Registry) ioCast(from, to types.Type, ctx CastContext) ([]CastStep, boo
 	switch {
 	case categoryOf(to) == catString && ctx >= Assignment:
 		id := "cast(" + idName(from) + " as text)"
-		if from.Kind == types.Array {
+		switch {
+		case from.Kind == types.Array:
 			id = CastArrayText
+		case from.Kind.IsEnum():
+			id = CastEnumText
+		case from.Kind.IsComposite():
+			id = CastRecordText
 		}
 		f := r.byID[id]
 		if f == nil {
@@ -122,8 +130,13 @@ func (r *Registry) ioCast(from, to types.Type, ctx CastContext) ([]CastStep, boo
 		return append(steps, rest...), ok
 	case categoryOf(from) == catString && ctx == Explicit:
 		id := "cast(text as " + idName(to) + ")"
-		if to.Kind == types.Array {
+		switch {
+		case to.Kind == types.Array:
 			id = CastTextArray
+		case to.Kind.IsEnum():
+			id = CastTextEnum
+		case to.Kind.IsComposite():
+			id = CastTextRecord
 		}
 		f := r.byID[id]
 		if f == nil {

@@ -30,6 +30,7 @@ var allDefs = []defs{
 	{Scalar, jsonFuncs},
 	{Operator, arrayOps},
 	{Scalar, arrayFuncs},
+	{Scalar, enumFuncs},
 	{Scalar, sessionFuncs},
 	{Aggregate, aggregates},
 	{Window, windowFuncs},

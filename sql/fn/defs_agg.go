@@ -10,8 +10,8 @@ count(any) int8 null
 [int2 int4 int8 numeric] avg(@) numeric null fail
 [float4 float8] avg(@) float8 null fail
 avg(interval) interval null fail
-[int2 int4 int8 float4 float8 numeric text bpchar date time timestamp timestamptz interval oid anyarray] min(@) @ null
-[int2 int4 int8 float4 float8 numeric text bpchar date time timestamp timestamptz interval oid anyarray] max(@) @ null
+[int2 int4 int8 float4 float8 numeric text bpchar date time timestamp timestamptz interval oid anyarray anyenum] min(@) @ null
+[int2 int4 int8 float4 float8 numeric text bpchar date time timestamp timestamptz interval oid anyarray anyenum] max(@) @ null
 [bool_and bool_or every] @(bool) bool null
 [int2 int4 int8] bit_and(@) @ null
 [int2 int4 int8] bit_or(@) @ null

@@ -95,6 +95,9 @@ func (r *Registry) addCasts() {
 	r.addCastFunc(CastArrayText, anyArray, text, false, true)
 	r.addCastFunc(CastTextArray, text, anyArray, true, true)
 	r.addCastFunc(CastRecordText, types.T(types.Record), text, false, true)
+	r.addCastFunc(CastTextRecord, text, types.T(types.Record), true, true)
+	r.addCastFunc(CastEnumText, types.T(types.AnyEnum), text, false, true)
+	r.addCastFunc(CastTextEnum, text, types.T(types.AnyEnum), true, true)
 }
 
 // addCast adds one entry of the matrix: from type, and "target flags".

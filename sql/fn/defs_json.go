@@ -107,3 +107,13 @@ string_to_array(text,text) text[] null
 string_to_array(text,text,text) text[] null
 trim_array(anyarray,int4) anyarray fail
 `
+
+// enumFuncs: manual, section 9.10.
+const enumFuncs = `
+enum_first(anyenum) anyenum stable null
+enum_last(anyenum) anyenum stable null
+enum_range(anyenum) anyarray stable null
+enum_range(anyenum,anyenum) anyarray stable null
+domain_check(anyelement,bool,text,text) anyelement null fail  # a cast to a domain
+record_field(record,int4) any  # (x).a
+`

@@ -6,7 +6,7 @@ import "strings"
 // compared after a cast.
 var comparisonOps = func() string {
 	const sets = `
-[bool int2 int4 int8 float4 float8 numeric text bpchar bytea date time timestamp timestamptz interval uuid jsonb oid name char anyarray record] ?(@,@) bool
+[bool int2 int4 int8 float4 float8 numeric text bpchar bytea date time timestamp timestamptz interval uuid jsonb oid name char anyarray record anyenum] ?(@,@) bool
 [int4 int8] ?(int2,@) bool
 [int2 int8] ?(int4,@) bool
 [int2 int4] ?(int8,@) bool

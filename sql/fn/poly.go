@@ -30,6 +30,9 @@ func (r *Registry) bindPoly(c *candidate, args []types.Type, final bool) (types.
 			}
 			have = types.T(have.Elem)
 		}
+		if want.Kind == types.AnyEnum && !isUnknown(have) && !have.Kind.IsEnum() {
+			return types.Type{}, sqlerr.Newf(sqlerr.DatatypeMismatch, "type matched to anyenum is not an enum type: %s", typeName(have))
+		}
 		if c.fn.NonArray && have.Kind == types.Array {
 			return types.Type{}, sqlerr.Newf(sqlerr.DatatypeMismatch, "type matched to anynonarray is an array type: %s", typeName(have))
 		}
@@ -72,7 +75,7 @@ func (r *Registry) bindPoly(c *candidate, args []types.Type, final bool) (types.
 // substitute puts elem in place of the polymorphic types.
 func substitute(t, elem types.Type) types.Type {
 	switch t.Kind {
-	case types.AnyElement:
+	case types.AnyElement, types.AnyEnum:
 		return elem
 	case types.AnyArray:
 		return types.ArrayOf(elem.Kind)

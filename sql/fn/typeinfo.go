@@ -46,5 +46,5 @@ func base(t types.Type) types.Type { return t.WithoutMod() }
 func isUnknown(t types.Type) bool { return t.Kind == types.Unknown }
 
 func isPoly(t types.Type) bool {
-	return t.Kind == types.AnyElement || t.Kind == types.AnyArray
+	return t.Kind == types.AnyElement || t.Kind == types.AnyArray || t.Kind == types.AnyEnum
 }

@@ -37,6 +37,10 @@ func (p *parser) create() ast.Statement {
 		return p.createExtension(pos)
 	case p.isWord("sequence"), p.isOneOf("temp", "temporary", "unlogged") && isWord(p.peek(1), "sequence"):
 		return p.createSequence(pos)
+	case p.isWord("type"):
+		return p.createType(pos)
+	case p.isWord("domain"):
+		return p.createDomain(pos)
 	case p.isWord("index"), p.isWord("unique"):
 		return p.createIndex(pos)
 	case p.isWord("table"), p.isWord("unlogged"), p.isWord("local"), p.isWord("global"),
@@ -46,11 +50,11 @@ func (p *parser) create() ast.Statement {
 	t := p.tok()
 	for _, w := range [][]string{
 		{"access", "method"}, {"aggregate"}, {"cast"}, {"collation"}, {"constraint", "trigger"}, {"conversion"},
-		{"database"}, {"default", "conversion"}, {"domain"}, {"event", "trigger"},
+		{"database"}, {"default", "conversion"}, {"event", "trigger"},
 		{"foreign", "data", "wrapper"}, {"foreign", "table"}, {"group"}, {"language"}, {"operator"},
 		{"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"}, {"rule"},
 		{"server"}, {"statistics"}, {"subscription"}, {"tablespace"}, {"text", "search"}, {"transform"}, {"trigger"}, {"trusted", "language"},
-		{"type"}, {"user", "mapping"}, {"user"}, {"connection"}, {"secret"},
+		{"user", "mapping"}, {"user"}, {"connection"}, {"secret"},
 	} {
 		if p.isWords(w...) {
 			u := p.skipStatement("CREATE " + strings.ToUpper(strings.Join(w, " ")))

@@ -22,16 +22,18 @@ var objectKinds = []struct {
 	{[]string{"schema"}, ast.KindSchema},
 	{[]string{"sequence"}, ast.KindSequence},
 	{[]string{"database"}, ast.KindDatabase},
+	{[]string{"type"}, ast.KindType},
+	{[]string{"domain"}, ast.KindDomain},
 }
 
 // otherKinds are the kinds of objects that only PostgreSQL has.
 var otherKinds = [][]string{
 	{"access", "method"}, {"aggregate"}, {"cast"}, {"collation"}, {"conversion"}, {"default", "privileges"},
-	{"domain"}, {"event", "trigger"}, {"extension"}, {"foreign", "data", "wrapper"}, {"foreign", "table"},
+	{"event", "trigger"}, {"extension"}, {"foreign", "data", "wrapper"}, {"foreign", "table"},
 	{"group"}, {"language"}, {"large", "object"}, {"operator", "class"}, {"operator", "family"},
 	{"operator"}, {"owned"}, {"policy"}, {"procedural", "language"}, {"procedure"}, {"publication"}, {"role"},
 	{"rule"}, {"server"}, {"statistics"}, {"subscription"}, {"system"}, {"tablespace"},
-	{"text", "search"}, {"transform"}, {"trigger"}, {"type"}, {"user", "mapping"}, {"user"}, {"constraint"},
+	{"text", "search"}, {"transform"}, {"trigger"}, {"user", "mapping"}, {"user"}, {"constraint"},
 	{"connection"}, {"secret"},
 }
 
@@ -135,6 +137,9 @@ func (p *parser) alter() ast.Statement {
 	if p.isOneOf("function", "routine") {
 		p.next()
 		return p.alterFunction(a)
+	}
+	if p.isOneOf("type", "domain") {
+		return p.alterType(a.Pos)
 	}
 	kind, ok := p.objectKind()
 	if !ok {
@@ -266,10 +271,12 @@ func (p *parser) comment() ast.Statement {
 			c.Column = c.Name.Parts[n-1]
 			c.Name.Parts = c.Name.Parts[:n-1]
 		}
-	} else if p.isWord("constraint") && !isWord(p.peek(3), "domain") {
-		p.next()
+	} else if p.acceptWord("constraint") {
 		c.Kind, c.Column = ast.KindConstraint, p.colID()
 		p.expectWord("on")
+		if c.OnDomain = p.isWord("domain"); c.OnDomain {
+			p.next()
+		}
 		c.Name = p.relationName()
 	} else if p.acceptWord("extension") {
 		c.Kind, c.Name = ast.KindExtension, ast.Name{Parts: []string{p.colID()}, Pos: p.pos()}

@@ -8,7 +8,7 @@ import (
 	"github.com/weirdb/weir/sql/sqlerr"
 )
 
-// An array value is encoded as: the element kind (a byte), the number of dimensions (a byte),
+// An array value is encoded as: the element kind (a byte; see appendKind), the number of dimensions (a byte),
 // for each dimension its length (uvarint) and lower bound (varint), then the elements in
 // row-major order as AppendDatum writes them. An empty array has no dimensions. A record is the
 // number of fields (uvarint), then for each field kind, element kind (bytes), modifier (varint)
@@ -43,7 +43,7 @@ func MakeArray(elem Kind, elems []Datum) string {
 
 // Encode gives the array's PhysStr value.
 func (a ArrayValue) Encode() string {
-	b := append(make([]byte, 0, 8+len(a.Elems)*8), byte(a.Elem), byte(len(a.Dims)))
+	b := append(appendKind(make([]byte, 0, 8+len(a.Elems)*8), a.Elem), byte(len(a.Dims)))
 	for _, d := range a.Dims {
 		b = binary.AppendUvarint(b, uint64(d.Len))
 		b = binary.AppendVarint(b, int64(d.Lower))
@@ -56,12 +56,12 @@ func (a ArrayValue) Encode() string {
 
 // arrayHeader reads all but the elements of an encoded array.
 func arrayHeader(s string) (elem Kind, dims []Dim, n int, rest string, err error) {
-	if len(s) < 2 || int(s[0]) >= NumKinds || s[1] > MaxDims {
+	elem, s, ok := cutKind(s)
+	if !ok || s == "" || s[0] > MaxDims {
 		return 0, nil, 0, "", errDatumBytes
 	}
-	elem = Kind(s[0])
-	nd := int(s[1])
-	s = s[2:]
+	nd := int(s[0])
+	s = s[1:]
 	if nd > 0 {
 		n = 1
 		dims = make([]Dim, nd)
@@ -121,7 +121,7 @@ func (a ArrayValue) Index(subs []int) (int, bool) {
 func EncodeRecord(ts []Type, vals []Datum) string {
 	b := binary.AppendUvarint(make([]byte, 0, 16+len(vals)*12), uint64(len(vals)))
 	for i, v := range vals {
-		b = append(b, byte(ts[i].Kind), byte(ts[i].Elem))
+		b = appendKind(appendKind(b, ts[i].Kind), ts[i].Elem)
 		b = binary.AppendVarint(b, int64(ts[i].Mod))
 		b = AppendDatum(b, ts[i].Kind, v)
 	}
@@ -136,14 +136,13 @@ func DecodeRecord(s string) ([]Type, []Datum, error) {
 	}
 	ts, vals := make([]Type, n), make([]Datum, n)
 	for i := range ts {
-		if len(s) < 2 || int(s[0]) >= NumKinds || int(s[1]) >= NumKinds {
+		kind, rest, ok1 := cutKind(s)
+		elem, rest, ok2 := cutKind(rest)
+		mod, rest, ok3 := varint(rest)
+		if !ok1 || !ok2 || !ok3 || !fits32(mod) {
 			return nil, nil, errDatumBytes
 		}
-		mod, rest, ok := varint(s[2:])
-		if !ok || !fits32(mod) {
-			return nil, nil, errDatumBytes
-		}
-		ts[i] = Type{Kind: Kind(s[0]), Elem: Kind(s[1]), Mod: int32(mod)}
+		ts[i] = Type{Kind: kind, Elem: elem, Mod: int32(mod)}
 		var err error
 		if vals[i], s, err = DecodeDatum(rest, ts[i].Kind); err != nil {
 			return nil, nil, err

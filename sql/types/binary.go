@@ -22,15 +22,21 @@ func shortBinary() *sqlerr.Error {
 
 // ParseBinary reads a value of t from Postgres's binary format and applies the type's modifier as
 // an assignment would.
-func ParseBinary(t Type, b []byte) (Datum, error) {
-	d, err := parseBinary(t, b)
+func ParseBinary(t Type, b []byte) (Datum, error) { return (*Env)(nil).ParseBinary(t, b) }
+
+// ParseBinary is ParseBinary that knows the types of users.
+func (env *Env) ParseBinary(t Type, b []byte) (Datum, error) {
+	d, err := env.parseBinary(t, b)
 	if err != nil || t.Mod < 0 || t.Kind == Array {
 		return d, err
 	}
 	return ApplyTypmod(t, d, false)
 }
 
-func parseBinary(t Type, b []byte) (Datum, error) {
+func (env *Env) parseBinary(t Type, b []byte) (Datum, error) {
+	if t.Kind.IsUser() {
+		return parseUserBinary(t, b, env)
+	}
 	if n := kinds[t.Kind].len; n > 0 && t.Kind != Name && t.Kind != Void {
 		switch {
 		case len(b) < int(n):
@@ -124,13 +130,13 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 	case Interval:
 		return DSpan(Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}), nil
 	case Array:
-		return parseArrayBinary(t, b)
+		return env.parseArrayBinary(t, b)
 	case Record:
-		return parseRecordBinary(b)
+		return env.parseRecordBinary(b)
 	case Void:
 		return DStr(""), nil
 	}
-	return Null, sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot accept a value of type %s", kinds[t.Kind].name)
+	return Null, sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot accept a value of type %s", t.Kind.Name())
 }
 
 func dateFromBinary(v int32) (Datum, error) {
@@ -146,7 +152,10 @@ func dateFromBinary(v int32) (Datum, error) {
 }
 
 // AppendBinary appends the binary format of a value of t that is not NULL.
-func AppendBinary(dst []byte, t Type, d Datum) []byte {
+func AppendBinary(dst []byte, t Type, d Datum) []byte { return (*Env)(nil).AppendBinary(dst, t, d) }
+
+// AppendBinary is AppendBinary that knows the types of users.
+func (env *Env) AppendBinary(dst []byte, t Type, d Datum) []byte {
 	be := binary.BigEndian
 	switch t.Kind {
 	case Bool:
@@ -187,9 +196,15 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 	case Jsonb, Jsonpath:
 		return append(append(dst, 1), d.S...)
 	case Array:
-		return appendArrayBinary(dst, d.S)
+		return env.appendArrayBinary(dst, d.S)
 	case Record:
-		return appendRecordBinary(dst, d.S)
+		return env.appendRecordBinary(dst, d.S)
+	}
+	switch {
+	case t.Kind.IsEnum():
+		return appendEnum(dst, t.Kind, d.I, env)
+	case t.Kind.IsComposite():
+		return env.appendRecordBinary(dst, d.S)
 	}
 	return append(dst, d.S...)
 }
@@ -339,7 +354,7 @@ func appendNumericBinary(dst []byte, d Decimal) []byte {
 	return dst
 }
 
-func parseArrayBinary(t Type, b []byte) (Datum, error) {
+func (env *Env) parseArrayBinary(t Type, b []byte) (Datum, error) {
 	be := binary.BigEndian
 	if len(b) < 12 {
 		return Null, shortBinary()
@@ -354,10 +369,10 @@ func parseArrayBinary(t Type, b []byte) (Datum, error) {
 	if f := be.Uint32(b[4:]); f > 1 {
 		return Null, sqlerr.Newf(sqlerr.InvalidBinaryRepresentation, "invalid array flags")
 	}
-	if oid := be.Uint32(b[8:]); oid != kinds[t.Elem].oid {
+	if oid := be.Uint32(b[8:]); oid != t.Elem.OID() {
 		return Null, sqlerr.Newf(sqlerr.DatatypeMismatch,
 			"binary data has array element type %d (%s) instead of expected %d (%s)",
-			oid, oidName(oid), kinds[t.Elem].oid, kinds[t.Elem].sqlName)
+			oid, env.oidName(oid), t.Elem.OID(), t.Elem)
 	}
 	b = b[12:]
 	a := ArrayValue{Elem: t.Elem}
@@ -380,7 +395,7 @@ func parseArrayBinary(t Type, b []byte) (Datum, error) {
 	}
 	et := t.ElemType()
 	for range n {
-		d, rest, err := parseSizedBinary(et, b)
+		d, rest, err := env.parseSizedBinary(et, b)
 		if err != nil {
 			return Null, err
 		}
@@ -396,15 +411,15 @@ func parseArrayBinary(t Type, b []byte) (Datum, error) {
 	return DStr(a.Encode()), nil
 }
 
-func oidName(oid uint32) string {
-	if t, ok := TypeByOID(oid, -1); ok {
+func (env *Env) oidName(oid uint32) string {
+	if t, ok := env.TypeByOID(oid); ok {
 		return t.String()
 	}
 	return "???"
 }
 
 // parseSizedBinary reads a length and a value, or NULL for length -1.
-func parseSizedBinary(t Type, b []byte) (Datum, []byte, error) {
+func (env *Env) parseSizedBinary(t Type, b []byte) (Datum, []byte, error) {
 	if len(b) < 4 {
 		return Null, nil, shortBinary()
 	}
@@ -416,22 +431,22 @@ func parseSizedBinary(t Type, b []byte) (Datum, []byte, error) {
 	if size < 0 || int(size) > len(b) {
 		return Null, nil, shortBinary()
 	}
-	d, err := ParseBinary(t, b[:size])
+	d, err := env.ParseBinary(t, b[:size])
 	return d, b[size:], err
 }
 
 // appendSizedBinary appends a length and a value.
-func appendSizedBinary(dst []byte, t Type, d Datum) []byte {
+func (env *Env) appendSizedBinary(dst []byte, t Type, d Datum) []byte {
 	if !d.Valid {
 		return binary.BigEndian.AppendUint32(dst, math.MaxUint32)
 	}
 	at := len(dst)
-	dst = AppendBinary(append(dst, 0, 0, 0, 0), t, d)
+	dst = env.AppendBinary(append(dst, 0, 0, 0, 0), t, d)
 	binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	return dst
 }
 
-func appendArrayBinary(dst []byte, s string) []byte {
+func (env *Env) appendArrayBinary(dst []byte, s string) []byte {
 	be := binary.BigEndian
 	a, err := DecodeArray(s)
 	if err != nil {
@@ -445,18 +460,18 @@ func appendArrayBinary(dst []byte, s string) []byte {
 	}
 	dst = be.AppendUint32(dst, uint32(len(a.Dims)))
 	dst = be.AppendUint32(dst, flags)
-	dst = be.AppendUint32(dst, kinds[a.Elem].oid)
+	dst = be.AppendUint32(dst, a.Elem.OID())
 	for _, d := range a.Dims {
 		dst = be.AppendUint32(dst, uint32(d.Len))
 		dst = be.AppendUint32(dst, uint32(d.Lower))
 	}
 	for _, e := range a.Elems {
-		dst = appendSizedBinary(dst, T(a.Elem), e)
+		dst = env.appendSizedBinary(dst, T(a.Elem), e)
 	}
 	return dst
 }
 
-func parseRecordBinary(b []byte) (Datum, error) {
+func (env *Env) parseRecordBinary(b []byte) (Datum, error) {
 	be := binary.BigEndian
 	if len(b) < 4 {
 		return Null, shortBinary()
@@ -472,11 +487,11 @@ func parseRecordBinary(b []byte) (Datum, error) {
 			return Null, shortBinary()
 		}
 		oid := be.Uint32(b)
-		t, ok := TypeByOID(oid, -1)
+		t, ok := env.TypeByOID(oid)
 		if !ok {
 			return Null, sqlerr.Newf(sqlerr.UndefinedObject, "type with OID %d does not exist", oid)
 		}
-		d, rest, err := parseSizedBinary(t, b[4:])
+		d, rest, err := env.parseSizedBinary(t, b[4:])
 		if err != nil {
 			return Null, err
 		}
@@ -488,7 +503,7 @@ func parseRecordBinary(b []byte) (Datum, error) {
 	return DStr(EncodeRecord(ts, vals)), nil
 }
 
-func appendRecordBinary(dst []byte, s string) []byte {
+func (env *Env) appendRecordBinary(dst []byte, s string) []byte {
 	be := binary.BigEndian
 	ts, vals, err := DecodeRecord(s)
 	if err != nil {
@@ -497,7 +512,7 @@ func appendRecordBinary(dst []byte, s string) []byte {
 	dst = be.AppendUint32(dst, uint32(len(vals)))
 	for i, v := range vals {
 		dst = be.AppendUint32(dst, ts[i].OID())
-		dst = appendSizedBinary(dst, ts[i], v)
+		dst = env.appendSizedBinary(dst, ts[i], v)
 	}
 	return dst
 }

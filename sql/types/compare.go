@@ -31,6 +31,9 @@ func Compare(t Type, a, b Datum) int {
 	case Record:
 		return compareRecords(a.S, b.S)
 	}
+	if t.Kind.IsComposite() {
+		return compareRecords(a.S, b.S)
+	}
 	return strings.Compare(a.S, b.S)
 }
 
@@ -70,6 +73,9 @@ func Hash(t Type, d Datum) uint64 {
 	case Array:
 		return hashArray(d.S)
 	case Record:
+		return hashRecord(d.S)
+	}
+	if t.Kind.IsComposite() {
 		return hashRecord(d.S)
 	}
 	return HashString(d.S)

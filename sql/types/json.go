@@ -305,6 +305,13 @@ func AppendJSONText(dst []byte, t Type, d Datum, pretty bool, env *Env) ([]byte,
 		}
 		return AppendJSONRow(dst, nil, ts, vs, pretty, env)
 	}
+	if t.Kind.IsComposite() {
+		ts, vs, err := DecodeRecord(d.S)
+		if err != nil {
+			return nil, err
+		}
+		return AppendJSONRow(dst, env.fieldNames(t.Kind, len(ts)), ts, vs, pretty, env)
+	}
 	return appendJSONDatum(dst, t, d, env)
 }
 

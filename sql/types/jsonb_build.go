@@ -70,7 +70,28 @@ func appendJSONDatum(dst []byte, t Type, d Datum, env *Env) ([]byte, error) {
 		}
 		return append(dst, JSONObject(pairs)...), nil
 	}
+	if t.Kind.IsComposite() {
+		return appendJSONRow(dst, t, d, env)
+	}
 	return AppendJSONString(dst, Format(t, d, env)), nil
+}
+
+// appendJSONRow appends a value of a composite type, an object with the names of its attributes.
+func appendJSONRow(dst []byte, t Type, d Datum, env *Env) ([]byte, error) {
+	ts, vs, err := DecodeRecord(d.S)
+	if err != nil {
+		return nil, err
+	}
+	names := env.fieldNames(t.Kind, len(ts))
+	var pairs []string
+	for i := range ts {
+		v, err := JSONFromDatum(ts[i], vs[i], env)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, names[i], v)
+	}
+	return append(dst, JSONObject(pairs)...), nil
 }
 
 // JSONObject builds an object from keys (plain) and values (canonical) in turn.

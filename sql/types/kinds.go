@@ -58,6 +58,7 @@ var kinds = [...]kindInfo{
 	Xid:          {"xid", "xid", 28, 1011, 4, 'U', false, 'i'},
 	Regrole:      {"regrole", "regrole", 4096, 4097, 4, 'N', false, 'i'},
 	Inet:         {"inet", "inet", 869, 1041, -1, 'I', true, 'i'},
+	AnyEnum:      {"anyenum", "anyenum", 3500, 0, 4, 'P', false, 'i'},
 }
 
 // kindNames has every spelling that KindByName accepts, in lower case.
@@ -80,7 +81,7 @@ var kindNames = map[string]Kind{
 	"regclass": Regclass, "regtype": Regtype, "regproc": Regproc, "regprocedure": Regproc, "regnamespace": Regnamespace, "regrole": Regrole,
 	"aclitem": Aclitem, "pg_node_tree": NodeTree, "xid": Xid, "inet": Inet,
 	"record": Record, "void": Void, `"any"`: Any, "any": Any,
-	"anyelement": AnyElement, "anyarray": AnyArray,
+	"anyelement": AnyElement, "anyarray": AnyArray, "anyenum": AnyEnum,
 }
 
 var (
@@ -99,8 +100,8 @@ func init() {
 	}
 }
 
-// NumKinds is the number of kinds; every Kind is below it.
-const NumKinds = int(Inet) + 1
+// NumKinds is the number of kinds that are always there; the constants are below it.
+const NumKinds = int(AnyEnum) + 1
 
 // KindByName gives the kind of a type name as Postgres spells it, in any case: catalog names
 // ("int4", "bpchar"), SQL names ("double precision") and their variants, without modifiers and
@@ -138,32 +139,52 @@ func TypeByOID(oid uint32, mod int32) (Type, bool) {
 }
 
 // OID gives Postgres's oid of the kind.
-func (k Kind) OID() uint32 { return kinds[k].oid }
+func (k Kind) OID() uint32 {
+	if k.IsUser() {
+		return uint32(k & oidMask)
+	}
+	return kinds[k].oid
+}
 
 // ArrayOID gives Postgres's oid of the array type over k, or 0 where there is none.
-func (k Kind) ArrayOID() uint32 { return kinds[k].arrayOID }
+func (k Kind) ArrayOID() uint32 {
+	if k.IsUser() {
+		return uint32(k&oidMask) | ArrayOIDBit
+	}
+	return kinds[k].arrayOID
+}
 
 // Name gives the catalog name (pg_type.typname): int4, bpchar, timestamptz.
-func (k Kind) Name() string { return kinds[k].name }
+func (k Kind) Name() string {
+	if k.IsUser() {
+		return nameMark(markName, k)
+	}
+	return kinds[k].name
+}
 
 // String gives the SQL name, as format_type does: integer, character, timestamp with time zone.
-func (k Kind) String() string { return kinds[k].sqlName }
+func (k Kind) String() string {
+	if k.IsUser() {
+		return nameMark(markType, k)
+	}
+	return kinds[k].sqlName
+}
 
 // Category gives pg_type.typcategory: 'N' for numbers, 'S' for strings, 'D' for dates, ...
-func (k Kind) Category() byte { return kinds[k].category }
+func (k Kind) Category() byte { return k.info().category }
 
 // Preferred says whether k is a preferred type of its category (pg_type.typispreferred).
-func (k Kind) Preferred() bool { return kinds[k].preferred }
+func (k Kind) Preferred() bool { return k.info().preferred }
 
 // Len gives pg_type.typlen: the width in bytes, or -1 if it varies.
-func (k Kind) Len() int16 { return kinds[k].len }
+func (k Kind) Len() int16 { return k.info().len }
 
 // Align gives pg_type.typalign.
-func (k Kind) Align() byte { return kinds[k].align }
+func (k Kind) Align() byte { return k.info().align }
 
 // IsPseudo says whether no value or column can have this kind.
 func (k Kind) IsPseudo() bool {
-	return k == Void || k == Any || k == AnyElement || k == AnyArray
+	return k == Void || k == Any || k == AnyElement || k == AnyArray || k == AnyEnum
 }
 
 // IsString says whether values of k are character strings: text, varchar, char, name or unknown.
@@ -186,9 +207,9 @@ func (t Type) OID() uint32 {
 		return vectorOID(t.Elem)
 	}
 	if t.Kind == Array {
-		return kinds[t.Elem].arrayOID
+		return t.Elem.ArrayOID()
 	}
-	return kinds[t.Kind].oid
+	return t.Kind.OID()
 }
 
 // Name gives the catalog name (pg_type.typname): int4, _int4 for its array.
@@ -197,16 +218,16 @@ func (t Type) Name() string {
 		return vectorName(t.Elem)
 	}
 	if t.Kind == Array {
-		return "_" + kinds[t.Elem].name
+		return "_" + t.Elem.Name()
 	}
-	return kinds[t.Kind].name
+	return t.Kind.Name()
 }
 
 // Len gives pg_type.typlen.
-func (t Type) Len() int16 { return kinds[t.Kind].len }
+func (t Type) Len() int16 { return t.Kind.Len() }
 
 // Category gives pg_type.typcategory; it is 'A' for arrays.
-func (t Type) Category() byte { return kinds[t.Kind].category }
+func (t Type) Category() byte { return t.Kind.Category() }
 
 // ElemType gives the type of an array's elements, with the array's modifier.
 func (t Type) ElemType() Type { return Type{Kind: t.Elem, Mod: t.Mod} }

@@ -19,6 +19,8 @@ type Env struct {
 	DateOrder DateOrder
 	// Names resolves the names of reg* types; nil knows types only.
 	Names ObjectNames
+	// Types describes the types that users made; nil knows none.
+	Types UserTypes
 }
 
 // ObjectNames translates between catalog objects and their oids for the reg* types. Names come as
@@ -155,7 +157,10 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 	case Record:
 		return Null, sqlerr.Newf(sqlerr.FeatureNotSupported, "input of anonymous composite types is not implemented")
 	}
-	return Null, sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot accept a value of type %s", kinds[t.Kind].name)
+	if t.Kind.IsUser() {
+		return parseUserText(t, s, env)
+	}
+	return Null, sqlerr.Newf(sqlerr.FeatureNotSupported, "cannot accept a value of type %s", t.Kind.Name())
 }
 
 func intDatum(v int64, err error) (Datum, error) {
@@ -207,6 +212,12 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 		return appendRecordText(dst, d.S, env)
 	case QChar:
 		return appendQChar(dst, d.S)
+	}
+	switch {
+	case t.Kind.IsEnum():
+		return appendEnum(dst, t.Kind, d.I, env)
+	case t.Kind.IsComposite():
+		return appendRecordText(dst, d.S, env)
 	}
 	return append(dst, d.S...)
 }

@@ -6,8 +6,9 @@
 // slow paths: constants, catalogs, wire parameters. Bulk data lives in columns (exec/vec).
 package types
 
-// Kind is the family of a SQL type, without modifiers.
-type Kind uint8
+// Kind is the family of a SQL type, without modifiers. The kinds of types that users made are numbers of
+// their own, far above the constants; see usertype.go.
+type Kind uint32
 
 // The kinds. The zero value is Unknown, the type of an untyped literal or NULL. New kinds are
 // added at the end: the numbers are stored in catalogs and in binary row encodings.
@@ -51,6 +52,7 @@ const (
 	Xid      // catalogs: a transaction's number
 	Regrole  // catalogs: an oid that prints as a role's name
 	Inet     // catalogs: an address, as it is printed
+	AnyEnum  // pseudo type in signatures: any enum
 )
 
 // Type is a SQL type. It is comparable; two equal Types are the same type with the same modifier.
@@ -80,7 +82,7 @@ const (
 	// PhysInt is one int64 a value: int2/4/8, oid and reg*; date (days since 2000-01-01);
 	// time (microseconds since midnight); timestamp and timestamptz (microseconds since
 	// 2000-01-01 00:00:00 UTC). Infinite dates and timestamps are the int64 limits
-	// (MaxInt64, MinInt64), also for date.
+	// (MaxInt64, MinInt64), also for date. Enums: the position of the label.
 	PhysInt
 	// PhysFloat is one float64 a value: float8, and float4 already rounded to float32.
 	PhysFloat
@@ -99,7 +101,7 @@ func (k Kind) Phys() Phys {
 	switch k {
 	case Bool:
 		return PhysBool
-	case Int2, Int4, Int8, Oid, Regclass, Regtype, Regproc, Regnamespace, Regrole, Xid, Date, Time, Timestamp, Timestamptz:
+	case Int2, Int4, Int8, Oid, Regclass, Regtype, Regproc, Regnamespace, Regrole, Xid, Date, Time, Timestamp, Timestamptz, AnyEnum:
 		return PhysInt
 	case Float4, Float8:
 		return PhysFloat
@@ -108,6 +110,9 @@ func (k Kind) Phys() Phys {
 	case Interval:
 		return PhysInterval
 	default:
+		if k.IsEnum() {
+			return PhysInt
+		}
 		return PhysStr
 	}
 }

@@ -129,7 +129,7 @@ func (t Type) String() string {
 	case Interval:
 		return "interval" + t.IntervalFields()
 	}
-	return kinds[t.Kind].sqlName
+	return t.Kind.String()
 }
 
 // IntervalFields gives what follows the word interval in the type's name: "", "(3)",
@@ -194,7 +194,7 @@ func FromName(name string, mods []string, fields string, dims int) (Type, error)
 		t.Mod = 1 + varHeader
 	}
 	if dims > 0 {
-		if kinds[k].arrayOID == 0 {
+		if k.ArrayOID() == 0 {
 			return Type{}, sqlerr.Newf(sqlerr.UndefinedObject, "type \"%s[]\" does not exist", name)
 		}
 		t = Type{Kind: Array, Elem: t.Kind, Mod: t.Mod}
@@ -282,7 +282,7 @@ func typmodIn(k Kind, mods []string, fields string) (int32, error) {
 	case Interval:
 		return intervalModIn(n, fields)
 	}
-	return 0, sqlerr.Newf(sqlerr.SyntaxError, "type modifier is not allowed for type \"%s\"", kinds[k].name)
+	return 0, sqlerr.Newf(sqlerr.SyntaxError, "type modifier is not allowed for type \"%s\"", k.Name())
 }
 
 func intervalModIn(n []int32, fields string) (int32, error) {

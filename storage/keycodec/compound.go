@@ -197,7 +197,7 @@ func appendArray(dst []byte, s string, desc bool) []byte {
 		// Not an array of this project's making; order it by its bytes, as types.Compare does.
 		return AppendString(append(dst, elemEnd^mask(desc)), s, desc)
 	}
-	dst = append(dst, byte(a.Elem)+elemEnd+1) // the same for all arrays of a type
+	dst = appendKind(dst, a.Elem) // the same for all arrays of a type
 	for _, e := range a.Elems {
 		dst = appendElem(dst, types.T(a.Elem), e)
 	}
@@ -211,6 +211,28 @@ func appendArray(dst []byte, s string, desc bool) []byte {
 	return complement(dst, start, desc)
 }
 
+// appendKind appends the kind of an array's elements. Its first byte is above elemEnd.
+func appendKind(dst []byte, k types.Kind) []byte {
+	if k.IsUser() {
+		return types.AppendKind(dst, k)
+	}
+	return append(dst, byte(k)+elemEnd+1)
+}
+
+func decodeKind(b []byte) (k types.Kind, rest []byte, err error) {
+	if b[0] != 0xff {
+		if k = types.Kind(b[0] - elemEnd - 1); int(k) >= types.NumKinds {
+			return k, nil, malformed("kind %d", k)
+		}
+		return k, b[1:], nil
+	}
+	k, _, ok := types.CutKind(string(b[:min(len(b), 5)]))
+	if !ok {
+		return k, nil, malformed("kind of a type")
+	}
+	return k, b[5:], nil
+}
+
 func decodeArray(b []byte, depth int) (d types.Datum, rest []byte, err error) {
 	if len(b) == 0 || depth > maxDepth {
 		return d, nil, malformed("array")
@@ -219,11 +241,10 @@ func decodeArray(b []byte, depth int) (d types.Datum, rest []byte, err error) {
 		s, rest, err := DecodeString(nil, b[1:], false)
 		return types.DStr(string(s)), rest, err
 	}
-	a := types.ArrayValue{Elem: types.Kind(b[0] - elemEnd - 1)}
-	if int(a.Elem) >= types.NumKinds || a.Elem == types.Array {
+	var a types.ArrayValue
+	if a.Elem, b, err = decodeKind(b); err != nil || a.Elem == types.Array {
 		return d, nil, malformed("array of kind %d", a.Elem)
 	}
-	b = b[1:]
 	for {
 		e, rest, end, err := decodeElem(b, types.T(a.Elem), depth)
 		if err != nil {
@@ -284,7 +305,7 @@ func appendRecord(dst []byte, s string, desc bool) []byte {
 		return AppendString(append(dst, elemNull^mask(desc)), s, desc)
 	}
 	for i, v := range vals {
-		dst = append(dst, elemValue, byte(ts[i].Kind), byte(ts[i].Elem))
+		dst = types.AppendKind(types.AppendKind(append(dst, elemValue), ts[i].Kind), ts[i].Elem)
 		dst = appendElem(dst, ts[i], v)
 	}
 	return complement(append(dst, elemEnd), start, desc)
@@ -301,15 +322,17 @@ func decodeRecord(b []byte, depth int) (d types.Datum, rest []byte, err error) {
 	var ts []types.Type
 	var vals []types.Datum
 	for len(b) > 0 && b[0] == elemValue {
-		if len(b) < 3 || int(b[1]) >= types.NumKinds || int(b[2]) >= types.NumKinds {
+		kind, rest, ok1 := types.CutKind(string(b[1:min(len(b), 11)]))
+		elem, rest, ok2 := types.CutKind(rest)
+		if !ok1 || !ok2 {
 			return d, nil, malformed("record field")
 		}
-		t := types.Type{Kind: types.Kind(b[1]), Elem: types.Kind(b[2]), Mod: -1}
-		v, rest, end, err := decodeElem(b[3:], t, depth)
+		t := types.Type{Kind: kind, Elem: elem, Mod: -1}
+		v, b2, end, err := decodeElem(b[min(len(b), 11)-len(rest):], t, depth)
 		if err != nil || end {
 			return d, nil, malformed("record field value: %v", err)
 		}
-		ts, vals, b = append(ts, t), append(vals, v), rest
+		ts, vals, b = append(ts, t), append(vals, v), b2
 	}
 	if len(b) == 0 || b[0] != elemEnd {
 		return d, nil, malformed("record without end")

@@ -270,6 +270,9 @@ func appendValue(dst []byte, t types.Type, d types.Datum, desc bool) []byte {
 	case types.Record:
 		return appendRecord(dst, d.S, desc)
 	}
+	if t.Kind.IsComposite() {
+		return appendRecord(dst, d.S, desc)
+	}
 	return AppendString(dst, d.S, desc)
 }
 
@@ -312,6 +315,9 @@ func decodeValue(b []byte, t types.Type, desc bool, depth int) (d types.Datum, r
 	case types.Array:
 		return undoDesc(b, desc, func(b []byte) (types.Datum, []byte, error) { return decodeArray(b, depth) })
 	case types.Record:
+		return undoDesc(b, desc, func(b []byte) (types.Datum, []byte, error) { return decodeRecord(b, depth) })
+	}
+	if t.Kind.IsComposite() {
 		return undoDesc(b, desc, func(b []byte) (types.Datum, []byte, error) { return decodeRecord(b, depth) })
 	}
 	s, rest, err := DecodeString(nil, b, desc)
