@@ -143,7 +143,7 @@ func (d *doing) declareOne(ctx context.Context, c *plpgsql.Decl) error {
 		sc.vars[c.Name] = v
 		return nil
 	}
-	v, err := d.newVariable(c)
+	v, err := d.newVariable(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (d *doing) declareOne(ctx context.Context, c *plpgsql.Decl) error {
 }
 
 // newVariable makes the variable of a declaration.
-func (d *doing) newVariable(c *plpgsql.Decl) (*doVar, error) {
+func (d *doing) newVariable(ctx context.Context, c *plpgsql.Decl) (*doVar, error) {
 	v := &doVar{name: c.Name}
 	tn, err := parse.ParseType(c.Type)
 	if err != nil {
@@ -205,12 +205,13 @@ func (d *doing) newVariable(c *plpgsql.Decl) (*doVar, error) {
 		v.record, v.typ = true, types.T(types.Record)
 		return v, nil
 	}
-	if v.typ, err = typeOf(tn); err != nil {
-		if rel := d.relation(parts); rel != nil && tn.Dims == 0 {
-			v.rowOf(rel)
-			return v, nil
-		}
+	if v.typ, err = d.s.typeOf(ctx, tn); err != nil {
 		return nil, err
+	}
+	if k := v.typ.Kind; k.IsComposite() {
+		if rel := d.relation(parts); rel != nil && rel.HasRowType() && rel.RowType().Kind == k {
+			v.rowOf(rel)
+		}
 	}
 	return v, nil
 }
