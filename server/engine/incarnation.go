@@ -418,6 +418,9 @@ func (i *Incarnation) needed(cat *catalog.Catalog, id catalog.ID) bool {
 	return false
 }
 
+// LockWaits lists who waits for locks of tables and rows.
+func (i *Incarnation) LockWaits() []table.Waiting { return i.locks.Waiting() }
+
 // Table gives a table's storage side, nil if there is none.
 func (i *Incarnation) Table(id catalog.ID) *table.Table {
 	i.mu.Lock()

@@ -153,7 +153,11 @@ func (w *write) insertRows(ctx context.Context, rows *vec.Chunk) error {
 	if rows, err = w.inTime(ctx, rows); err != nil || rows.Len() == 0 {
 		return err
 	}
-	if err := w.t.writes.Prepare(ctx, w.tab, rows); err != nil {
+	prepare := w.t.writes.Prepare
+	if w.d.Conflict != nil {
+		prepare = w.t.writes.PrepareUpsert
+	}
+	if err := prepare(ctx, w.tab, rows); err != nil {
 		return err
 	}
 	if w.d.Conflict == nil {

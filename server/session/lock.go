@@ -12,6 +12,7 @@ import (
 	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/server/build"
+	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
@@ -106,7 +107,7 @@ func (r *reader) Lock(n *plan.Lock) (func(ctx *exec.Context, c *vec.Chunk, i int
 			case !ok:
 				return false, sqlerr.Newf(sqlerr.LockNotAvailable, "could not obtain lock on row in relation \"%s\"", l.Rel.Name)
 			}
-			same, there, err := r.t.writes.Unchanged(l.tab, key, &row, i)
+			same, err := r.t.writes.Unchanged(l.tab, key, &row, i)
 			switch {
 			case err != nil:
 				return false, err
@@ -114,7 +115,7 @@ func (r *reader) Lock(n *plan.Lock) (func(ctx *exec.Context, c *vec.Chunk, i int
 				// A moment ago somebody had it.
 				return false, nil
 			case !same:
-				return false, concurrent(there)
+				return false, concurrent(true)
 			}
 		}
 		return true, nil
@@ -314,4 +315,21 @@ func (s *session) authorizeAny(t *tx, rel *catalog.Relation, want catalog.Privil
 		}
 	}
 	return first
+}
+
+// lockWaits shows waits for locks as pg_locks does.
+func lockWaits(ws []table.Waiting) []syscat.LockWait {
+	names := map[table.Mode]string{table.KeyShare: "RowShareLock", table.Share: "ShareLock", table.NoKeyUpdate: "ExclusiveLock", table.Update: "AccessExclusiveLock"}
+	var out []syscat.LockWait
+	for _, w := range ws {
+		l := syscat.LockWait{PID: w.Owner, Row: w.Row, Mode: names[w.Mode]}
+		if w.Table != nil {
+			l.Relation = uint32(w.Table.Rel.ID)
+		}
+		if !w.Row && w.Mode == table.KeyShare {
+			l.Mode = "RowExclusiveLock"
+		}
+		out = append(out, l)
+	}
+	return out
 }

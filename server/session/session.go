@@ -422,6 +422,7 @@ func (s *session) statementContext(ctx context.Context, t *tx) (context.Context,
 	}
 	lock, _ := parseTimeout(s.vars.get("lock_timeout"))
 	t.writes.SetLockTimeout(lock)
+	t.writes.SetOwner(s.pid)
 	if d, err := parseTimeout(s.vars.get("statement_timeout")); err == nil && d > 0 {
 		limited, end := context.WithTimeoutCause(ctx, d,
 			sqlerr.Newf(sqlerr.QueryCanceled, "canceling statement due to statement timeout"))
@@ -487,6 +488,7 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 		Cursors:           s.cursors,
 		Advisory:          advisory{s},
 		AdvisoryLocks:     s.b.advisory.rows,
+		LockWaits:         func() []syscat.LockWait { return lockWaits(t.inc.LockWaits()) },
 		Sequences:         sequences{s, t},
 		Fills:             func() []syscat.Fill { return fills(t.inc) },
 		Notify:            func(channel, payload string) error { return s.notify(t, channel, payload) },

@@ -83,7 +83,25 @@ func (t implTable) advisory() {
 	}, "pg_advisory_unlock_all()")
 }
 
+// LockWait is a wait for the lock of a table or of one of its rows, a row of pg_locks.
+type LockWait struct {
+	PID      int32
+	Relation uint32
+	Row      bool
+	Mode     string
+}
+
 func lockRows(c *content) {
+	if c.env.LockWaits != nil {
+		c.columns("locktype", "database", "relation", "virtualtransaction", "pid", "mode", "granted", "fastpath")
+		for _, l := range c.env.LockWaits() {
+			what := "relation"
+			if l.Row {
+				what = "tuple"
+			}
+			c.add(what, databaseID, int64(l.Relation), "", int64(l.PID), l.Mode, false, false)
+		}
+	}
 	if c.env.AdvisoryLocks == nil {
 		return
 	}

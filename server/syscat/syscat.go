@@ -69,6 +69,8 @@ type Env struct {
 	// Advisory takes advisory locks, and AdvisoryLocks lists those of all sessions; nil refuses it, and has none.
 	Advisory      Advisory
 	AdvisoryLocks func() []AdvisoryLock
+	// LockWaits are the waits for locks of tables and rows; nil: none.
+	LockWaits func() []LockWait
 	// RowErrors are those that the user may see; nil: there are none.
 	RowErrors func() ([]RowError, error)
 	// Subscriptions are those of all sessions; nil: none.

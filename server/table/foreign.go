@@ -372,6 +372,9 @@ func (x *Tx) hasTarget(ctx context.Context, f *ForeignKey, row []byte) error {
 	if err != nil {
 		return err
 	}
+	if err := x.shareParent(ctx, f, key); err != nil {
+		return err
+	}
 	if err := x.lockReference(ctx, f, key, false); err != nil {
 		return err
 	}
@@ -391,6 +394,32 @@ func (f *ForeignKey) refuse(t *Table, format string, args ...any) *sqlerr.Error 
 	err := sqlerr.Newf(sqlerr.ForeignKeyViolation, format, args...)
 	// PostgreSQL names the referencing table in both cases.
 	err.Schema, err.Table, err.Constraint = t.Rel.Schema, t.Rel.Name, f.Def.Name
+	return err
+}
+
+// shareParent locks the row that is referenced as FOR KEY SHARE does: who has it with FOR UPDATE is waited for. The lock of the reference
+// is what keeps the key there, so after many rows this is left out.
+func (x *Tx) shareParent(ctx context.Context, f *ForeignKey, key []byte) error {
+	if f.Parent.marked() {
+		return nil
+	}
+	tt := x.table(f.Parent)
+	if tt.exclusive || len(tt.keys) >= manyKeys {
+		return nil
+	}
+	if f.target != 0 {
+		if tt.changes != f.Parent.changes {
+			tt.renew()
+		}
+		owner, err := tt.owner(f.Parent.find(f.target), key)
+		if err != nil || owner == "" {
+			return err
+		}
+		key = []byte(owner)
+	} else if r, err := tt.get(string(key)); err != nil || r.New == nil {
+		return err
+	}
+	_, err := x.LockRow(ctx, f.Parent, key, KeyShare, Await)
 	return err
 }
 

@@ -40,17 +40,45 @@ func conflicts(a, b Mode) bool { return a != Unlocked && b != Unlocked && a+b > 
 // A transaction that would close a circle of waiting ones is told so at once, and is to end: the others go
 // on. That is found by walking from the transactions in its way to those in theirs.
 type Locks struct {
-	// mu guards every lock and Tx.waiting. It is held for no longer than the walk takes.
+	// mu guards every lock, Tx.waiting and waiting. It is held for no longer than the walk takes.
 	mu sync.Mutex
 	// definitions is the lock for changes of the catalog.
 	definitions lock
+	// waiting are the transactions that wait for a lock.
+	waiting map[*Tx]struct{}
 }
 
 // NewLocks makes a lock manager.
-func NewLocks() *Locks { return &Locks{} }
+func NewLocks() *Locks { return &Locks{waiting: map[*Tx]struct{}{}} }
+
+// Waiting is a transaction that waits for a lock.
+type Waiting struct {
+	// Owner is what Tx.SetOwner said.
+	Owner int32
+	// Table is nil for the lock of the catalog.
+	Table *Table
+	// Row: the lock is that of a key, else that of the table.
+	Row  bool
+	Mode Mode
+}
+
+// Waiting lists the transactions that wait, by owner.
+func (m *Locks) Waiting() []Waiting {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Waiting
+	for x := range m.waiting {
+		if r := x.waiting; r != nil {
+			out = append(out, Waiting{x.owner, r.on.table, r.on.table != nil && r.on != &r.on.table.lock, r.mode})
+		}
+	}
+	slices.SortFunc(out, func(a, b Waiting) int { return int(a.Owner) - int(b.Owner) })
+	return out
+}
 
 // lock is one table's or one key's. Invariant: no two holders have modes that conflict.
 type lock struct {
+	table   *Table
 	holders []holder
 	// queue are the requests that wait, in the order in which they will be served. Invariant: the first
 	// one cannot be granted.
@@ -173,6 +201,7 @@ func (m *Locks) acquireLocked(ctx context.Context, x *Tx, l *lock, mode Mode) er
 	if p := principal(ctx); p != nil && p != x {
 		p.through, r.of = r, p
 	}
+	m.waiting[x] = struct{}{}
 	if r.circular() {
 		m.forget(r)
 		m.mu.Unlock()
@@ -188,11 +217,15 @@ func (m *Locks) acquireLocked(ctx context.Context, x *Tx, l *lock, mode Mode) er
 	}
 	select {
 	case <-r.granted:
+		m.mu.Lock()
+		delete(m.waiting, x)
+		m.mu.Unlock()
 		return nil
 	case <-ctx.Done():
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	delete(m.waiting, x)
 	if x.waiting != r {
 		return nil // it came at the last moment
 	}
@@ -203,6 +236,7 @@ func (m *Locks) acquireLocked(ctx context.Context, x *Tx, l *lock, mode Mode) er
 // forget takes back a request that waits.
 func (m *Locks) forget(r *request) {
 	r.ended()
+	delete(m.waiting, r.tx)
 	l := r.on
 	i := slices.Index(l.queue, r)
 	l.queue = slices.Delete(slices.Clone(l.queue), i, i+1)
@@ -264,7 +298,7 @@ func (r *request) circular() bool {
 func (t *Table) keyLock(key string) *lock {
 	l := t.keys[key]
 	if l == nil {
-		l = &lock{}
+		l = &lock{table: t}
 		t.keys[key] = l
 	}
 	return l

@@ -146,14 +146,14 @@ func (x *Tx) LockRows(ctx context.Context, t *Table, old, fresh *vec.Chunk) erro
 	return nil
 }
 
-// Unchanged tells whether the row under a key is row i of c still, and whether there is one.
-func (x *Tx) Unchanged(t *Table, key []byte, c *vec.Chunk, i int) (same, there bool, err error) {
+// Unchanged tells whether the row under a key is row i of c still.
+func (x *Tx) Unchanged(t *Table, key []byte, c *vec.Chunk, i int) (bool, error) {
 	r, err := x.table(t).get(string(key))
 	if err != nil || r.New == nil {
-		return false, false, err
+		return false, err
 	}
 	x.row = vec.EncodeRow(x.row[:0], c.Cols, i)
-	return bytes.Equal(x.row, r.New), true, nil
+	return bytes.Equal(x.row, r.New), nil
 }
 
 // Own gives what the transaction has made of the row under a key; false if nothing.

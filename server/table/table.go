@@ -62,6 +62,7 @@ func New(store Arrangements, locks *Locks, rel *catalog.Relation) *Table {
 		Rel: rel, Arr: store.Arrangement(storage.TableID(rel.Rows())),
 		locks: locks, keys: map[string]*lock{}, sequences: map[int]*Sequence{}, mark: noMark,
 	}
+	t.lock.table, t.referenced.table = t, t
 	for _, c := range rel.Columns {
 		t.types = append(t.types, c.Type)
 	}
@@ -293,6 +294,7 @@ func (t *Table) renewed(to Renewal) *Table {
 		foreign: t.foreign, referrers: t.referrers, locks: t.locks, keys: map[string]*lock{}, mark: t.mark, sequences: t.sequences,
 		private: t.private,
 	}
+	n.lock.table, n.referenced.table = n, n
 	for _, u := range rel.Uniques {
 		for k, x := range n.indexes {
 			if id, ok := rel.StateTables[UniqueStateName(u.Name)]; ok && x.arr.ID() == storage.TableID(id) {

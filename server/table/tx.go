@@ -39,6 +39,7 @@ type Tx struct {
 	// definitions: it may change the catalog; see LockDefinitions.
 	definitions bool
 	manager     *Locks
+	owner       int32
 	foreignTx
 }
 
@@ -161,6 +162,9 @@ func tableMode(exclusive bool) Mode {
 // SetLockTimeout bounds each wait for a lock; 0: nothing does.
 func (x *Tx) SetLockTimeout(d time.Duration) { x.lockTimeout = d }
 
+// SetOwner says whose transaction it is, for Locks.Waiting.
+func (x *Tx) SetOwner(id int32) { x.owner = id }
+
 // Await waits until nobody has the table alone, as who alters it has. The error is that of Lock.
 func (x *Tx) Await(ctx context.Context, t *Table) error {
 	tt := x.table(t)
@@ -271,10 +275,10 @@ const manyKeys = 10_000
 
 // lockKeys locks all keys that rows of c would take, in their order, so that two statements that want the
 // same ones do not wait for each other. Under the exclusive lock there is no need.
-func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk) error {
+func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk, upsert bool) error {
 	for {
 		changes := tt.t.changes
-		kept, err := x.lockKeysOnce(ctx, tt, c)
+		kept, err := x.lockKeysOnce(ctx, tt, c, upsert)
 		if err != nil || kept && changes == tt.t.changes {
 			return err
 		}
@@ -283,7 +287,7 @@ func (x *Tx) lockKeys(ctx context.Context, tt *txTable, c *vec.Chunk) error {
 }
 
 // lockKeysOnce gives false if the transaction had no share of the table meanwhile.
-func (x *Tx) lockKeysOnce(ctx context.Context, tt *txTable, c *vec.Chunk) (kept bool, err error) {
+func (x *Tx) lockKeysOnce(ctx context.Context, tt *txTable, c *vec.Chunk, upsert bool) (kept bool, err error) {
 	if tt.exclusive || tt.t.hasRowID() && len(tt.t.indexes) == 0 {
 		return true, nil
 	}
@@ -322,16 +326,20 @@ func (x *Tx) lockKeysOnce(ctx context.Context, tt *txTable, c *vec.Chunk) (kept 
 		if tt.keys[k.name] == Update {
 			continue
 		}
+		if upsert {
+			if there, err := x.keep(tt, k.name, k.at, k.key); err != nil {
+				return false, err
+			} else if there {
+				continue
+			}
+		}
 		if !tt.t.tryKey(x, k.name, Update) {
 			// If only somebody has it who does not take the row away, and the row is there, it is in the way whatever
 			// becomes of that transaction.
-			if tt.t.tryKey(x, k.name, KeyShare) {
-				tt.keys[k.name] = max(tt.keys[k.name], KeyShare)
-				if there, err := tt.taken(k.at, k.key); err != nil {
-					return false, err
-				} else if there {
-					continue
-				}
+			if there, err := x.keep(tt, k.name, k.at, k.key); err != nil {
+				return false, err
+			} else if there {
+				continue
 			}
 			if tt.shared && !tt.changed() && !tt.held {
 				// Who has the key may want the table for itself. Nothing was written under this
@@ -346,6 +354,16 @@ func (x *Tx) lockKeysOnce(ctx context.Context, tt *txTable, c *vec.Chunk) (kept 
 		tt.keys[k.name] = Update
 	}
 	return kept, x.Lock(ctx, tt.t, false)
+}
+
+// keep keeps a row that has a key where it is, if there is one and nobody else is about to take it away.
+func (x *Tx) keep(tt *txTable, name string, at int, key []byte) (bool, error) {
+	there, err := tt.taken(at, key)
+	if err != nil || !there || !tt.t.tryKey(x, name, KeyShare) {
+		return false, err
+	}
+	tt.keys[name] = max(tt.keys[name], KeyShare)
+	return tt.taken(at, key)
 }
 
 // taken tells whether a row has a key, in the unique index with a number or, with -1, of its own.
@@ -369,7 +387,15 @@ func (x *Tx) Prepare(ctx context.Context, t *Table, c *vec.Chunk) error {
 	if err := x.Lock(ctx, t, false); err != nil {
 		return err
 	}
-	return x.lockKeys(ctx, x.table(t), c)
+	return x.lockKeys(ctx, x.table(t), c, false)
+}
+
+// PrepareUpsert is Prepare for an insert that gives way to rows that are there, which it keeps where they are.
+func (x *Tx) PrepareUpsert(ctx context.Context, t *Table, c *vec.Chunk) error {
+	if err := x.Lock(ctx, t, false); err != nil {
+		return err
+	}
+	return x.lockKeys(ctx, x.table(t), c, true)
 }
 
 // ConflictWith gives the row that has the values of row i of c in one of some unique constraints or indexes, nil if there is none. It is

@@ -9,6 +9,9 @@
 //
 //	go test ./test/pg -run TestPostgres -postgres -rewrite
 //
+// testdata/sessions has scripts of several sessions at the same time: what they do to each other, and who waits. TestSessions asks Weir and
+// TestSessionsOfPostgres PostgreSQL, with the same flags.
+//
 // A directive is "expr" (a line is an expression, asked as SELECT line) or "query" (a line is a statement; the names
 // of the columns and the rows stand in one line, with values separated by "|" and rows by two blanks), then the lines, "----" and the answers. What a file creates is there for the
 // rest of the file.

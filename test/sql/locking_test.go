@@ -43,6 +43,12 @@ func TestLocksBetweenSessions(t *testing.T) {
 		if c := code("SELECT * FROM q FOR UPDATE NOWAIT"); c != "55P03" {
 			t.Errorf("%s: NOWAIT gave %q", how, c)
 		}
+		if c := code("SET lock_timeout = '5ms'") + code("UPDATE q SET id = id") + code("SET lock_timeout = 0"); c != "55P03" {
+			t.Errorf("%s: lock_timeout gave %q", how, c)
+		}
+		if c := code("SET statement_timeout = '5ms'") + code("DELETE FROM q") + code("SET statement_timeout = 0"); c != "57014" {
+			t.Errorf("%s: statement_timeout gave %q", how, c)
+		}
 		var n int
 		if err := b.QueryRow(ctx, "SELECT count(*) FROM q").Scan(&n); err != nil || n != 2 {
 			t.Errorf("%s: a reader saw %d rows, %v", how, n, err)
