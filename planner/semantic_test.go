@@ -414,7 +414,9 @@ func compare(t *testing.T, p *Planner, seed int64, sql string, sel *ast.Select, 
 	}
 	env := p.env(m, false)
 	// Any sizes will do: the order of joins changes no result.
-	env.Rows = func(rel *catalog.Relation) float64 { return float64(1 + uint64(seed)*2654435761>>(uint(rel.ID)%7*8)%100_000) }
+	env.Rows = func(rel *catalog.Relation) float64 {
+		return float64(1 + uint64(seed)*2654435761>>(uint(rel.ID)%7*8)%100_000)
+	}
 	for _, r := range rule.Logical() {
 		stage = r.Name
 		n = r.Apply(env, n)

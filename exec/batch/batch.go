@@ -38,6 +38,8 @@ type Node struct {
 	Loop      *Loop
 	// Spill says how the work of Op can be divided if it does not fit into memory; nil: it cannot, or Op does that itself.
 	Spill *Spill
+	// Keys, if it is not nil, collects keys of the rows.
+	Keys *KeySet
 	// Stats, if it is not nil, is told what the node did.
 	Stats *Stats
 }
@@ -154,11 +156,20 @@ func (o *output) Chunk(c *vec.Chunk) error {
 func (o *output) Watermark(exec.Watermark) error { return nil }
 func (o *output) Barrier(exec.Barrier) error     { return nil }
 
-func run(ctx *exec.Context, n *Node, out *output) error {
+func run(ctx *exec.Context, n *Node, out *output) (err error) {
 	if n.Stats != nil {
 		counted, done := n.Stats.observe(out)
 		defer done()
 		out = counted
+	}
+	if n.Keys != nil {
+		n.Keys.begin()
+		to := out
+		out = &output{emit: func(c *vec.Chunk) error {
+			n.Keys.add(c)
+			return to.emit(c)
+		}}
+		defer func() { n.Keys.done = err == nil }()
 	}
 	if n.Loop != nil {
 		return n.Loop.run(ctx, out.Chunk)

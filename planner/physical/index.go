@@ -53,9 +53,14 @@ func (b *builder) indexScan(s *logical.Scan, preds []scalar.Expr, own *plan.Acce
 
 // indexColumns finds the columns of s in an index.
 func indexColumns(ix *catalog.Relation, s *logical.Scan) ([]int, bool) {
-	cols := make([]int, len(s.Ords))
-	for i, o := range s.Ords {
-		c := s.Rel.Columns[o]
+	return columnsIn(ix, s.Rel, s.Ords)
+}
+
+// columnsIn finds columns of a relation in an index of it.
+func columnsIn(ix, rel *catalog.Relation, ords []int) ([]int, bool) {
+	cols := make([]int, len(ords))
+	for i, o := range ords {
+		c := rel.Columns[o]
 		at := ix.ColumnIndex(c.Name)
 		if at < 0 || ix.Columns[at].Type.Kind != c.Type.Kind {
 			return nil, false

@@ -215,5 +215,6 @@ func (b *builder) join(n *logical.Join, need logical.ColSet) built {
 	}
 	out.Props = b.props(n, cols)
 	b.share(out)
+	b.feed(out)
 	return built{out, cols}
 }

@@ -459,6 +459,9 @@ func (w *explainer) describe(n Node) (string, []string) {
 		return "Stream Scan on " + relName(n.Rel), d
 	case *Scan:
 		add("Columns: %s", relColumns(n.Rel, n.Cols))
+		for _, f := range n.Feeds {
+			add("Lookup: %s", f.text())
+		}
 		a := &n.Access
 		switch {
 		case a.Points != nil:
@@ -630,4 +633,13 @@ func (s *Shared) keyNames() string {
 		ords[i] = s.Scan.Rel.Key[i].Col
 	}
 	return relColumns(s.Scan.Rel, ords)
+}
+
+// text names the arrangement and its columns.
+func (f *ScanFeed) text() string {
+	ss := make([]string, len(f.Keys))
+	for i := range f.Keys {
+		ss[i] = f.Rel.Columns[f.Rel.Key[i].Col].Name
+	}
+	return fmt.Sprintf("%s by %s, if few values are joined", f.Rel.Name, strings.Join(ss, ", "))
 }

@@ -176,6 +176,8 @@ type (
 		Output                  []int
 		// Interval, in stream plans with watermarks on both columns, follows from Residual.
 		Interval *JoinInterval
+		// Feed, in batch plans, is told the join keys of the right side, for scans on the left; or nil.
+		Feed *Feed
 		// LeftShared and RightShared, in stream plans, say that a side is not kept by the join, but read from its relation.
 		LeftShared, RightShared *Shared
 	}
@@ -385,6 +387,23 @@ type (
 		// that do not meet the conditions behind Access may come too.
 		Base     *catalog.Relation
 		BaseCols []int
+		// Feeds are keys that are known only when the query runs: if there are few, rows with other keys need not come.
+		Feeds []ScanFeed
+	}
+	// Feed hands the values of some columns of a HashJoin's right side, which is complete before the left side is read, to scans below
+	// the left side. It is known by its address.
+	Feed struct {
+		// Cols are columns of the right side.
+		Cols []int
+	}
+	// ScanFeed says how a Scan of a whole relation uses the keys of a Feed.
+	ScanFeed struct {
+		Feed *Feed
+		// Rel is the relation itself or an index of it; Cols are the columns of Rel for those of the scan.
+		Rel  *catalog.Relation
+		Cols []int
+		// Keys has, for each of the first columns of Rel's key, the place in Feed.Cols of what it is equal to.
+		Keys []int
 	}
 	// Sort (batch plans) orders its input, stably.
 	Sort struct {

@@ -45,6 +45,7 @@ func (j *joinCost) node(n logical.Node) logical.Node {
 		for i, r := range rels {
 			rels[i] = j.node(r)
 		}
+		orFilters(rels, on)
 		if len(rels) > maxJoined {
 			return rebuild(join, rels)
 		}

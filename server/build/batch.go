@@ -9,6 +9,7 @@ import (
 	"github.com/weirdb/weir/exec/op"
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/planner/plan"
+	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/types"
 )
 
@@ -22,6 +23,14 @@ type BatchLeaves interface {
 type RowLocker interface {
 	// Lock gives what locks the rows of tables that a row of the input of n comes from: false if it is to be left out.
 	Lock(n *plan.Lock) (func(ctx *exec.Context, c *vec.Chunk, i int) (bool, error), error)
+}
+
+// KeyedLeaves are BatchLeaves that can read rows by keys that are known only when the query runs.
+type KeyedLeaves interface {
+	// MostKeys is up to how many keys it is cheaper to look up than to read all rows of a relation.
+	MostKeys(rel *catalog.Relation) int
+	// ScanKeys is Scan of the rows with keys of f, which it reads when it is run; nil: they must all be read.
+	ScanKeys(n *plan.Scan, f *plan.ScanFeed, keys *batch.KeySet) (batch.Leaf, error)
 }
 
 // Batch builds the tree of a batch plan without parameters.
@@ -40,6 +49,8 @@ type batchBuilder struct {
 	env     *exec.Env
 	stats   func(plan.Node) *batch.Stats
 	working map[int]batch.Leaf
+	// feeds are the keys of the joins above.
+	feeds map[*plan.Feed]*batch.KeySet
 	// once, inside a step whose tree is built for each round, has the parts that are the same every time.
 	once map[plan.Node]*batch.Node
 }
@@ -70,6 +81,9 @@ func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		l, err := b.leaves.Scan(n)
+		if err == nil && len(n.Feeds) > 0 {
+			l, err = b.fed(n, l)
+		}
 		return &batch.Node{Leaf: l}, err
 	case *plan.SourceScan:
 		l, err := b.leaves.Source(n)
@@ -96,7 +110,12 @@ func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 		return nil, err
 	}
 	out := &batch.Node{Op: o}
-	_, out.BuildLast = n.(*plan.HashJoin)
+	join, isJoin := n.(*plan.HashJoin)
+	out.BuildLast = isJoin
+	var keys *batch.KeySet
+	if isJoin {
+		keys = b.keysOf(join)
+	}
 	// In the step of a loop whose rounds go through one tree, what is caused by a row has to come out before the next round.
 	if b.once != nil || len(b.working) == 0 || !b.works(n) {
 		out.Spill = b.spill(n, o)
@@ -107,6 +126,9 @@ func (b *batchBuilder) bare(n plan.Node) (*batch.Node, error) {
 			return nil, err
 		}
 		out.In = append(out.In, c)
+	}
+	if keys != nil {
+		out.In[1].Keys = keys
 	}
 	return out, nil
 }
