@@ -63,6 +63,12 @@ func integer(lo, hi int64) func(string) (string, bool) {
 	}
 }
 
+// cost accepts a number that is not negative.
+func cost(v string) (string, bool) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+	return strconv.FormatFloat(f, 'g', -1, 64), err == nil && f >= 0
+}
+
 // timeout accepts milliseconds or a number with a unit.
 func timeout(v string) (string, bool) {
 	_, err := parseTimeout(v)
@@ -218,6 +224,7 @@ func makeSettings() map[string]*setting {
 		{name: shareSetting, def: "off", check: autoOrBoolean, help: "Lets joins of new materialized views read relations by key instead of keeping copies of their rows: where that costs little (auto), wherever it can be done (on), or never (off)."},
 		{name: viewsSetting, def: "on", check: boolean, help: "Lets a new materialized view take the rows of others for equal parts of its query."},
 		{name: commonSetting, def: "on", check: boolean, help: "Lets equal parts of the query of a new materialized view run once."},
+		{name: lookupCostSetting, def: "4", check: cost, help: "Sets the planner's estimate of the cost of a nonsequentially fetched disk page."},
 		{name: "extra_float_digits", def: "1", check: integer(1, 3), help: "Sets the number of digits displayed for floating-point values."},
 		{name: "client_min_messages", def: "notice", check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"), help: "Sets the message levels that are sent to the client."},
 		{name: "bytea_output", def: "hex", check: oneOf("hex"), help: "Sets the output format for bytea."},
