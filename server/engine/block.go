@@ -45,6 +45,9 @@ type Block struct {
 	unforce []func()
 	unlock  func()
 	done    bool
+	// temp: it has the temporary objects of a session, which are in no other catalog; start are those that it began with.
+	temp  bool
+	start *catalog.Catalog
 	// stored: something was put into the running graph that the log does not have.
 	stored bool
 	// idle are sources that nobody reads after the commit.
@@ -93,6 +96,10 @@ func (b *Block) Table(id catalog.ID) *table.Table {
 
 // New tells whether the transaction has created a relation.
 func (b *Block) New(id catalog.ID) bool {
+	if b.temp {
+		r := b.cat.RelationByID(id)
+		return r != nil && r.Temp
+	}
 	return b.base.RelationByID(id) == nil && b.cat.RelationByID(id) != nil
 }
 
@@ -138,7 +145,12 @@ func (b *Block) Back(m Mark) {
 	if b.tables == nil {
 		b.tables = map[catalog.ID]*table.Table{}
 	}
-	if b.cat = m.cat; b.cat == nil {
+	if b.cat = m.cat; b.temp {
+		if b.cat == nil {
+			b.cat = b.start
+		}
+		b.base = nil
+	} else if b.cat == nil {
 		b.set(b.base.Clone())
 	}
 }
@@ -150,6 +162,10 @@ func (b *Block) End() {
 		return
 	}
 	b.done = true
+	if b.temp {
+		b.Back(Mark{tables: b.tables})
+		return
+	}
 	made := false
 	for id, r := range b.cat.Relations {
 		made = made || b.New(id) && (r.Seq != nil || r.Kind == catalog.Table)
@@ -175,7 +191,9 @@ func (b *Block) AddTable(ctx context.Context, rel *catalog.Relation, src exec.So
 	}
 	r := *rel
 	t := table.Private(b.i.locks, &r)
-	if err := t.OpenSequences(b.i.seqs); err != nil {
+	if b.temp {
+		t.Count(1)
+	} else if err := t.OpenSequences(b.i.seqs); err != nil {
 		return b.i.explain(err)
 	}
 	cat := b.cat.Clone()

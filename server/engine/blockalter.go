@@ -25,7 +25,9 @@ func (b *Block) rewrite(
 	cat = cat.Clone()
 	cat.Put(&r)
 	n := table.Private(b.i.locks, &r)
-	if err := n.OpenSequences(b.i.seqs); err != nil {
+	if b.temp {
+		n.Count(1)
+	} else if err := n.OpenSequences(b.i.seqs); err != nil {
 		return b.i.explain(err)
 	}
 	for _, ix := range cat.Indexes(r.ID) {
@@ -41,6 +43,13 @@ func (b *Block) rewrite(
 	chunks, err := b.converted(ctx, t, convert)
 	if err != nil {
 		return err
+	}
+	if b.temp {
+		rows := t.Counted()
+		for _, c := range chunks {
+			rows += int64(c.Len())
+		}
+		n.Count(rows + 1)
 	}
 	b.x.Forget(t)
 	b.x.Become(t, n)

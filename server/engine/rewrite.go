@@ -201,6 +201,9 @@ func (a *Altering) Rewrite(ctx context.Context, cat *catalog.Catalog, rel *catal
 
 // MoveCounter lets the counter of the hidden column of a table go on in another column, after at least so many values.
 func (a *Altering) MoveCounter(ctx context.Context, rel *catalog.Relation, from, to int, least int64) error {
+	if a.b != nil && a.b.temp {
+		return nil // rewrite counts
+	}
 	next := least + 1
 	if s := a.t.Sequence(from); from >= 0 && s != nil {
 		v, err := s.Take(1)

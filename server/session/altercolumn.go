@@ -391,7 +391,7 @@ func (a *alteration) identity(i int, x ast.AlterAction) error {
 		seq := *a.cat.RelationByID(c.Sequence)
 		q := *seq.Seq
 		seq.Seq = &q
-		stands, err := a.t.inc.SequenceStanding(&seq)
+		stands, err := a.s.standing(a.t, &seq).SequenceStanding(&seq)
 		if err != nil {
 			return err
 		}
@@ -400,7 +400,7 @@ func (a *alteration) identity(i int, x ast.AlterAction) error {
 			return err
 		}
 		a.others[seq.ID] = &seq
-		a.after = append(a.after, func() error { return a.t.inc.SetSequence(&seq, o.last, o.called) })
+		a.after = append(a.after, func() error { return a.s.standing(a.t, &seq).SetSequence(&seq, o.last, o.called) })
 		return nil
 	case ast.DropIdentity:
 		if c.Identity == "" {

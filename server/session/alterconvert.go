@@ -165,7 +165,7 @@ func (a *alteration) convert(w *write, c *vec.Chunk, counter *int64) (*vec.Chunk
 				v.AppendNull()
 			}
 			var err error
-			if v, _, _, err = a.t.inc.FillColumn(src.seq, v, n, true); err != nil {
+			if v, _, _, err = a.s.standing(a.t, src.seq).FillColumn(src.seq, v, n, true); err != nil {
 				return nil, err
 			}
 		case src.expr != nil:

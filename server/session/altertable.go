@@ -259,7 +259,7 @@ func (a *alteration) finish(held *holder) error {
 			a.called[id] = true
 		}
 		if a.rel.Functions = slices.Sorted(maps.Keys(a.called)); len(a.old.Functions) == 0 {
-			a.rel.SearchPath = a.s.vars.searchPath(a.s.user())
+			a.rel.SearchPath = a.s.vars.permanentPath(a.s.user())
 		}
 	}
 	also := func(c *catalog.Catalog) {

@@ -66,7 +66,7 @@ func (d *definer) alterType(st *ast.AlterUserType) error {
 	default:
 		return d.alterDomain(t, &c, st)
 	}
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.PutType(&c) })
+	return d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.PutType(&c) })
 }
 
 // addValue is ALTER TYPE ... ADD VALUE.
@@ -284,7 +284,7 @@ func (d *definer) renameType(t *catalog.Type, schema, name string) error {
 		}
 		domains = append(domains, &x)
 	}
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) {
+	return d.to().Change(d.ctx, func(cat *catalog.Catalog) {
 		for _, r := range rels {
 			cat.Put(r)
 		}

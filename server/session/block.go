@@ -35,6 +35,9 @@ var (
 
 // to is where the definitions of a statement go.
 func (d *definer) to() definitions {
+	if d.temp {
+		return d.t.temp
+	}
 	if d.t.defs != nil {
 		return d.t.defs
 	}
@@ -43,26 +46,35 @@ func (d *definer) to() definitions {
 
 // catalog is the catalog as the transaction sees it.
 func (t *tx) catalog() *catalog.Catalog {
+	c := t.inc.Catalog()
 	if t.defs != nil {
-		return t.defs.Catalog()
+		c = t.defs.Catalog()
 	}
-	return t.inc.Catalog()
+	if t.temp != nil {
+		c = t.temp.Over(c)
+	}
+	return c
 }
 
 // table gives the storage side of a table as the transaction sees it, nil if there is none.
 func (t *tx) table(id catalog.ID) *table.Table {
-	if t.defs != nil {
+	switch {
+	case t.temp != nil && t.temp.New(id):
+		return t.temp.Table(id)
+	case t.defs != nil:
 		return t.defs.Table(id)
 	}
 	return t.inc.Table(id)
 }
 
 // private tells whether a relation has rows only in the transaction, or the session.
-func (t *tx) private(id catalog.ID) bool { return t.defs != nil && t.defs.New(id) }
+func (t *tx) private(id catalog.ID) bool {
+	return t.defs != nil && t.defs.New(id) || t.temp != nil && t.temp.New(id)
+}
 
 // stored gives those of relations that others know too, as they know them.
 func (t *tx) stored(rels []*catalog.Relation) []*catalog.Relation {
-	if t.defs == nil {
+	if t.defs == nil && t.temp == nil {
 		return rels
 	}
 	var out []*catalog.Relation
@@ -72,8 +84,10 @@ func (t *tx) stored(rels []*catalog.Relation) []*catalog.Relation {
 			out = append(out, r)
 		case t.private(r.ID):
 		default:
-			if b := t.defs.Base(r.ID); b != nil {
-				r = b
+			if t.defs != nil {
+				if b := t.defs.Base(r.ID); b != nil {
+					r = b
+				}
 			}
 			out = append(out, r)
 		}
@@ -83,6 +97,10 @@ func (t *tx) stored(rels []*catalog.Relation) []*catalog.Relation {
 
 // endDefinitions takes back what the transaction has defined and not committed, before its locks go.
 func (t *tx) endDefinitions() {
+	if t.temp != nil {
+		t.temp.End()
+		t.temp = nil
+	}
 	if t.defs != nil {
 		t.defs.End()
 		t.defs = nil
@@ -186,11 +204,38 @@ func (s *session) defineInBlock(ctx context.Context, t *tx, e *execution) (pgwir
 
 // commitLocked makes definitions and writes durable; t.mu is held.
 func (t *tx) commitLocked(ctx context.Context, sync bool) error {
-	if t.defs == nil {
-		return t.inc.Commit(ctx, t.writes, sync)
+	var temp *engine.Temp
+	if t.temp != nil {
+		temp = t.temp.Keep()
 	}
-	err := t.defs.Commit(table.OnBehalf(ctx, t.writes))
-	t.endDefinitions()
-	t.writes.Release()
+	var err error
+	if t.defs == nil {
+		err = t.inc.Commit(ctx, t.writes, sync)
+	} else {
+		err = t.defs.Commit(table.OnBehalf(ctx, t.writes))
+		t.defs.End()
+		t.defs = nil
+		t.writes.Release()
+	}
+	if err == nil && temp != nil {
+		t.temp.Kept()
+		t.s.temp = temp
+		t.temp, err = t.inc.Temporary(t.writes, temp)
+	}
 	return err
+}
+
+// releaseWrites gives the locks of the transaction back, which has written nothing but to temporary tables.
+func (t *tx) releaseWrites() {
+	var temp *engine.Temp
+	if t.temp != nil {
+		temp = t.temp.Keep()
+	}
+	t.writes.Release()
+	if temp != nil {
+		// It was there before.
+		t.temp.Kept()
+		t.s.temp = temp
+		t.temp, _ = t.inc.Temporary(t.writes, temp)
+	}
 }

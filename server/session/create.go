@@ -92,13 +92,15 @@ func (d *definer) createTable(ctx context.Context, st *ast.CreateTable) (string,
 		return tag, err
 	}
 	switch {
-	case st.Temporary:
-		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "temporary tables are not supported yet")
+	case st.OnCommit != "" && !d.temp:
+		return "", sqlerr.Newf(sqlerr.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables")
+	case d.temp && (hasConnector(st.Options) || st.Watermark != nil):
+		return "", sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "a temporary table with a connector or a watermark is not supported")
 	case st.As != nil:
 		return d.createTableAs(ctx, st, schema, name)
 	}
 	td := &tableDef{definer: d, rel: d.newRelation(catalog.Table, schema, name)}
-	td.rel.AppendOnly = st.AppendOnly
+	td.rel.AppendOnly, td.rel.OnCommit = st.AppendOnly, st.OnCommit
 	for _, cd := range st.Columns {
 		if err := td.addColumn(cd); err != nil {
 			return "", err
@@ -349,7 +351,7 @@ func (td *tableDef) checkExpressions() error {
 	}
 	defer func() {
 		if td.rel.Functions = slices.Sorted(maps.Keys(called)); len(called) > 0 {
-			td.rel.SearchPath = td.s.vars.searchPath(td.s.user())
+			td.rel.SearchPath = td.s.vars.permanentPath(td.s.user())
 		}
 	}()
 	for i := range td.rel.Columns {
@@ -431,7 +433,7 @@ func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema
 		return "", err
 	}
 	td := &tableDef{definer: d, rel: d.newRelation(catalog.Table, schema, name)}
-	td.rel.AppendOnly = st.AppendOnly
+	td.rel.AppendOnly, td.rel.OnCommit = st.AppendOnly, st.OnCommit
 	for i, c := range b.Columns {
 		n := c.Name
 		if i < len(st.Columns) {
@@ -499,7 +501,9 @@ func (d *definer) bindQuery(q *ast.Select) (*planner.Bound, error) {
 // describe completes a relation that a query defines.
 func (d *definer) describe(rel *catalog.Relation, text string, b *planner.Bound) {
 	rel.Query = parse.Pin(text, shifted(b.Named, strings.Index(d.e.p.text, text)))
-	rel.SearchPath = d.s.vars.searchPath(d.s.user())
+	if rel.SearchPath = d.s.vars.permanentPath(d.s.user()); rel.Temp {
+		rel.SearchPath = d.s.vars.searchPath(d.s.user())
+	}
 	rel.Shares, rel.SharesCheap, rel.Common = false, false, false
 	if rel.Kind != catalog.View {
 		d.s.vars.planAs(rel)
@@ -543,7 +547,13 @@ func renameColumns(rel *catalog.Relation, names []string) error {
 }
 
 func (d *definer) createView(ctx context.Context, st *ast.CreateView) error {
+	if err := d.viewOfTemp(st); err != nil {
+		return err
+	}
 	schema, name, err := d.qualify(st.Name, true)
+	if d.temp {
+		schema, name, err = d.tempTarget(st.Name)
+	}
 	if err != nil {
 		return err
 	}
@@ -586,6 +596,9 @@ func (d *definer) createView(ctx context.Context, st *ast.CreateView) error {
 
 func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string, error) {
 	tag := "CREATE MATERIALIZED VIEW"
+	if d.readsTemp(st.Query) {
+		return "", sqlerr.Newf(sqlerr.FeatureNotSupported, "materialized views must not use temporary tables or views")
+	}
 	if st.OrReplace && st.IfNotExists {
 		return "", sqlerr.New(sqlerr.SyntaxError, st.Pos, "CREATE OR REPLACE and IF NOT EXISTS exclude each other")
 	}
@@ -728,6 +741,11 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 	b, err := d.bindQuery(query)
 	if err != nil {
 		return atName(err, st.From)
+	}
+	for _, r := range b.Relations {
+		if r.Temp {
+			return sqlerr.Newf(sqlerr.FeatureNotSupported, "sinks must not use temporary tables or views")
+		}
 	}
 	rel := d.newRelation(catalog.Sink, schema, name)
 	rel.Parallelism = d.t.inc.Parallelism()

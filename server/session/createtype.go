@@ -22,7 +22,7 @@ func (s *session) typeOf(ctx context.Context, tn ast.TypeName) (types.Type, erro
 	if err != nil {
 		return types.Type{}, err
 	}
-	ty, _, err := s.planner(t.inc.Catalog(), s.vars.searchPath(s.user())).Type(tn)
+	ty, _, err := s.planner(t.catalog(), s.vars.searchPath(s.user())).Type(tn)
 	return ty, err
 }
 
@@ -35,7 +35,7 @@ func (s *session) typeByOID(ctx context.Context, oid uint32) (types.Type, bool) 
 	if err != nil {
 		return types.Type{}, false
 	}
-	cat := t.inc.Catalog()
+	cat := t.catalog()
 	if u := cat.Types[catalog.ID(oid)]; u != nil {
 		return u.Type().WithoutMod(), true
 	}
@@ -102,7 +102,7 @@ func (d *definer) createType(st *ast.CreateType) error {
 		}
 		t.Labels = append(t.Labels, types.EnumLabel{OID: uint32(d.t.inc.AllocID()), Name: l, Pos: int64(i+1) * types.EnumGap})
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.PutType(t) })
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) { c.PutType(t) })
 }
 
 func checkLabel(l string) error {
@@ -122,7 +122,7 @@ func (d *definer) createComposite(st *ast.CreateType) error {
 			return err
 		}
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.PutType(t) })
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) { c.PutType(t) })
 }
 
 // addAttribute adds a column to those of a composite type.
@@ -250,7 +250,7 @@ func (d *definer) commentType(st *ast.Comment) error {
 	}
 	c := *t
 	c.Comment = commentText(st)
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.PutType(&c) })
+	return d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.PutType(&c) })
 }
 
 // typeWords are the types that a text names, by the positions of their names.

@@ -28,6 +28,11 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 	if err := t.writable(e.p.ast); err != nil {
 		return pgwire.Result{}, err
 	}
+	if temp, err := s.concernsTemp(ctx, t, e); err != nil {
+		return pgwire.Result{}, err
+	} else if temp {
+		return s.defineTemp(ctx, t, e)
+	}
 	if in, err := s.inBlock(t, e); err != nil {
 		return pgwire.Result{}, err
 	} else if in {
@@ -41,7 +46,7 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 	if err := t.inc.LockDefinitions(ctx, t.writes); err != nil {
 		return pgwire.Result{}, err
 	}
-	defer t.writes.Release()
+	defer t.releaseWrites()
 	ctx = table.OnBehalf(ctx, t.writes)
 	unlock, err := t.inc.LockDDL(ctx, (&definer{s: s, t: t, e: e, cat: t.catalog()}).alone())
 	if err != nil {
@@ -93,6 +98,8 @@ type definer struct {
 	t   *tx
 	e   *execution
 	cat *catalog.Catalog
+	// temp: it defines temporary objects.
+	temp bool
 	// background: what is created is filled in the background, and takes no rows of others.
 	background bool
 	// quiet: what CASCADE drops has been said already.
@@ -161,7 +168,11 @@ func (d *definer) run(ctx context.Context) (string, error) {
 
 // target resolves the name of a new relation; exists tells that IF NOT EXISTS made it superfluous.
 func (d *definer) target(n ast.Name, ifNotExists bool) (schema, name string, exists bool, err error) {
-	schema, name, err = d.qualify(n, true)
+	if d.temp {
+		schema, name, err = d.tempTarget(n)
+	} else {
+		schema, name, err = d.qualify(n, true)
+	}
 	if err != nil {
 		return "", "", false, err
 	}
@@ -191,7 +202,7 @@ func (d *definer) qualify(n ast.Name, create bool) (schema, name string, err err
 	case 1:
 		name = n.Parts[0]
 		for _, sc := range d.s.vars.searchPath(d.s.user()) {
-			if d.cat.HasSchema(sc) && (create || d.indexNamed(sc, name)) {
+			if d.cat.HasSchema(sc) && (create && sc != d.cat.TempSchema || !create && d.indexNamed(sc, name)) {
 				return sc, name, nil
 			}
 		}
@@ -200,6 +211,9 @@ func (d *definer) qualify(n ast.Name, create bool) (schema, name string, err err
 		}
 		return catalog.PublicSchema, name, nil
 	case 2:
+		if n.Parts[0] == catalog.TempAlias && d.cat.TempSchema != "" {
+			return d.cat.TempSchema, n.Parts[1], nil
+		}
 		if n.Parts[0] == "pg_catalog" || n.Parts[0] == "information_schema" {
 			return "", "", sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for schema %s", n.Parts[0])
 		}
@@ -215,7 +229,7 @@ func (d *definer) qualify(n ast.Name, create bool) (schema, name string, err err
 }
 
 func (d *definer) newRelation(kind catalog.RelKind, schema, name string) *catalog.Relation {
-	return &catalog.Relation{ID: d.t.inc.AllocID(), Schema: schema, Name: name, Kind: kind, Owner: d.s.user()}
+	return &catalog.Relation{ID: d.t.inc.AllocID(), Schema: schema, Name: name, Kind: kind, Owner: d.s.user(), Temp: d.temp}
 }
 
 func (d *definer) planner() *planner.Planner {

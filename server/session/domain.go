@@ -63,7 +63,7 @@ func (d *definer) createDomain(st *ast.CreateDomain) error {
 			return sqlerr.Newf(sqlerr.SyntaxError, "specifying GENERATED is not supported for domains")
 		}
 	}
-	return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) { c.PutType(t) })
+	return d.to().Change(d.ctx, func(c *catalog.Catalog) { c.PutType(t) })
 }
 
 func (d *definer) checkDomainDefault(t *catalog.Type, e ast.Expr) error {
@@ -169,7 +169,7 @@ func (d *definer) alterDomain(t, c *catalog.Type, st *ast.AlterUserType) error {
 		}
 		c.Checks[i].NotValid = false
 	}
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.PutType(c) })
+	return d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.PutType(c) })
 }
 
 // eachDomainColumn visits the columns of tables that are of a domain, or of one that was made over it; q is the table's name in SQL.
@@ -242,5 +242,5 @@ func (d *definer) commentDomainConstraint(st *ast.Comment) error {
 	if c.CheckComments[st.Column] = commentText(st); st.Text == nil {
 		delete(c.CheckComments, st.Column)
 	}
-	return d.t.inc.Change(d.ctx, func(cat *catalog.Catalog) { cat.PutType(&c) })
+	return d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.PutType(&c) })
 }

@@ -137,14 +137,14 @@ func (d *definer) dropTypesWith(ctx context.Context, ts []*catalog.Type, what st
 		}
 	}
 	if u.empty() {
-		return d.t.inc.Change(d.ctx, gone)
+		return d.to().Change(d.ctx, gone)
 	}
 	// What reads the columns goes first, then the columns, and the types last: whatever interrupts it, nothing is of a type that is not there.
 	if len(u.relations) > 0 || len(u.functions) > 0 {
 		if err := d.quietly().dropWithFunctions(ctx, u.relations, u.functions, true); err != nil {
 			return err
 		}
-		d.cat = d.t.inc.Catalog()
+		d.cat = d.t.catalog()
 	}
 	for _, r := range d.cat.Sorted() {
 		cols := u.columns[r.ID]
@@ -155,7 +155,7 @@ func (d *definer) dropTypesWith(ctx context.Context, ts []*catalog.Type, what st
 			if err := d.quietly().dropRelations(ctx, map[catalog.ID]*catalog.Relation{r.ID: r}, true); err != nil {
 				return err
 			}
-			d.cat = d.t.inc.Catalog()
+			d.cat = d.t.catalog()
 			continue
 		}
 		at := &ast.AlterTable{Kind: ast.KindTable, Name: ast.Name{Parts: []string{r.Schema, r.Name}}}
@@ -165,9 +165,9 @@ func (d *definer) dropTypesWith(ctx context.Context, ts []*catalog.Type, what st
 		if err := d.quietly().alterTable(ctx, at); err != nil {
 			return err
 		}
-		d.cat = d.t.inc.Catalog()
+		d.cat = d.t.catalog()
 	}
-	return d.t.inc.Change(d.ctx, gone)
+	return d.to().Change(d.ctx, gone)
 }
 
 // quietly is d; what CASCADE drops has been said.

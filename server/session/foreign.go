@@ -25,6 +25,10 @@ func (d *definer) foreignKey(rel *catalog.Relation, c ast.TableConstraint) (cata
 	if err != nil {
 		return f, err
 	}
+	if parent.Temp != rel.Temp {
+		kind := map[bool]string{true: "temporary", false: "permanent"}[rel.Temp]
+		return f, sqlerr.Newf(sqlerr.InvalidTableDefinition, "constraints on %s tables may reference only %s tables", kind, kind)
+	}
 	f.Ref = parent.ID
 	if f.Columns, err = referenceColumns(rel, c.Columns); err != nil {
 		return f, err

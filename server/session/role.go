@@ -98,7 +98,7 @@ func (s *session) authorize(cat *catalog.Catalog) func(*catalog.Relation, catalo
 			}
 			return nil
 		}
-		if sc, ok := cat.Schemas[r.Schema]; ok {
+		if sc, ok := cat.Schemas[r.Schema]; ok && !r.Temp {
 			if has, _ := cat.AllowedOnSchema(user, sc, catalog.Usage); has == 0 {
 				return sqlerr.Newf(sqlerr.InsufficientPrivilege, "permission denied for schema %s", r.Schema)
 			}
@@ -132,7 +132,7 @@ func (d *definer) owner(kind, name, owner string) error {
 // mayCreate refuses to make objects in a schema in which the user may not.
 func (d *definer) mayCreate(schema string) error {
 	sc, ok := d.cat.Schemas[schema]
-	if !ok || d.s.trusted(d.cat, d.s.user()) {
+	if !ok || schema == d.cat.TempSchema || d.s.trusted(d.cat, d.s.user()) {
 		return nil
 	}
 	if has, _ := d.cat.AllowedOnSchema(d.s.user(), sc, catalog.Create); has == 0 || gone(d.cat, d.s.user()) {

@@ -60,7 +60,7 @@ func (q sequences) Next(seq *catalog.Relation) (int64, error) {
 	if err := q.writable("nextval", seq, catalog.Usage|catalog.Update); err != nil {
 		return 0, err
 	}
-	vs, err := q.t.inc.NextValues(seq, 1)
+	vs, err := q.s.standing(q.t, seq).NextValues(seq, 1)
 	if err != nil {
 		return 0, err
 	}
@@ -88,7 +88,7 @@ func (q sequences) Set(seq *catalog.Relation, value int64, called bool) error {
 	if d := seq.Seq; value < d.Min || value > d.Max {
 		return sqlerr.Newf(sqlerr.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence \"%s\" (%d..%d)", value, seq.Name, d.Min, d.Max)
 	}
-	if err := q.t.inc.SetSequence(seq, value, called); err != nil || !called {
+	if err := q.s.standing(q.t, seq).SetSequence(seq, value, called); err != nil || !called {
 		return err
 	}
 	q.s.taken.keep(seq.ID, value)
@@ -110,7 +110,7 @@ func (q sequences) Last() (int64, error) {
 
 // Standing tells where a sequence is.
 func (q sequences) Standing(seq *catalog.Relation) (last, logged int64, called bool, err error) {
-	st, err := q.t.inc.SequenceStanding(seq)
+	st, err := q.s.standing(q.t, seq).SequenceStanding(seq)
 	return st.Last, st.LogCount, st.Called, err
 }
 
@@ -131,7 +131,7 @@ func (w *write) fillSequence(col int, from *vec.Vector, n int) (*vec.Vector, err
 			return nil, err
 		}
 	}
-	v, last, ok, err := w.t.inc.FillColumn(seq, from, n, w.d.OverridingUser)
+	v, last, ok, err := w.s.standing(w.t, seq).FillColumn(seq, from, n, w.d.OverridingUser)
 	if err != nil {
 		return nil, err
 	}

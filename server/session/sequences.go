@@ -20,9 +20,6 @@ func (d *definer) newSequence(schema, name string, q catalog.Sequence) *catalog.
 }
 
 func (d *definer) createSequence(st *ast.CreateSequence) error {
-	if st.Temporary {
-		return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "temporary sequences are not supported yet")
-	}
 	schema, name, exists, err := d.target(st.Name, st.IfNotExists)
 	if err != nil || exists {
 		return err
@@ -54,7 +51,7 @@ func (d *definer) changeSequence(r *catalog.Relation, opts []ast.SequenceOption)
 	c := *r
 	q := *r.Seq
 	c.Seq = &q
-	stands, err := d.t.inc.SequenceStanding(r)
+	stands, err := d.s.standing(d.t, r).SequenceStanding(r)
 	if err != nil {
 		return err
 	}
@@ -66,7 +63,7 @@ func (d *definer) changeSequence(r *catalog.Relation, opts []ast.SequenceOption)
 		return err
 	}
 	d.t.restoreSequence(r, stands)
-	return d.t.inc.SetSequence(&c, o.last, o.called)
+	return d.s.standing(d.t, &c).SetSequence(&c, o.last, o.called)
 }
 
 // sequenceOptions gives a sequence its options.
@@ -390,7 +387,7 @@ func (d *definer) dropOwned(all map[catalog.ID]*catalog.Relation) (details []str
 func (s *session) restartIdentity(_ context.Context, t *tx, rels []*catalog.Relation) error {
 	for _, r := range rels {
 		for _, q := range t.catalog().Owned(r.ID) {
-			if err := t.inc.SetSequence(q, q.Seq.Start, false); err != nil {
+			if err := s.standing(t, q).SetSequence(q, q.Seq.Start, false); err != nil {
 				return err
 			}
 		}

@@ -103,6 +103,9 @@ type session struct {
 	// holder has the session's advisory locks, and running is the context of the statement that runs.
 	holder  advisoryHolder
 	running context.Context
+	// temp are the temporary objects between two transactions, nil if there never were any; sequences are where its temporary sequences stand.
+	temp      *engine.Temp
+	sequences *table.Sequences
 	// tx is the open transaction, implicit or not; nil between statements.
 	tx *tx
 }
@@ -127,6 +130,9 @@ type tx struct {
 	snap    *storage.Snapshot
 	// defs are the definitions of the transaction, nil if it has none.
 	defs *engine.Block
+	// temp are the temporary objects of the session, nil if it has none.
+	temp *engine.Block
+	s    *session
 	// open are the cursors that were opened in it; not all of them are open still.
 	open []opened
 	// listens and notes are what LISTEN, UNLISTEN and NOTIFY said, for the commit.
@@ -143,6 +149,7 @@ type savepoint struct {
 	name string
 	at   table.Savepoint
 	defs engine.Mark
+	temp engine.Mark
 	vars map[string]string
 	// open is how many cursors were opened before; listens and notes are how many there were.
 	open, listens, notes int
@@ -247,8 +254,13 @@ func (s *session) attach(ctx context.Context, t *tx) error {
 	if err != nil {
 		return err
 	}
-	t.inc, t.release = inc, release
+	t.inc, t.release, t.s = inc, release, s
 	t.writes.SetLimit(inc.TxLimit())
+	if s.temp != nil {
+		if t.temp, err = inc.Temporary(t.writes, s.temp); err != nil {
+			return err
+		}
+	}
 	t.unwatch = context.AfterFunc(inc.Ctx, func() {
 		if s.b.Interrupt == nil {
 			t.end()
@@ -457,7 +469,7 @@ func (s *session) zone() *time.Location {
 func (s *session) execEnv(t *tx) *exec.Env {
 	sys := s.sysEnv(t)
 	return &exec.Env{
-		Location: s.zone(), Now: t.start, User: s.user(), SessionUser: s.sessionUser(), Database: Database, SearchPath: sys.SearchPath, Names: sys, Types: sys, Objects: sys,
+		Location: s.zone(), Now: t.start, User: s.user(), SessionUser: s.sessionUser(), Database: Database, SearchPath: slices.DeleteFunc(slices.Clone(sys.SearchPath), func(n string) bool { return n == s.vars.temp }), Names: sys, Types: sys, Objects: sys,
 	}
 }
 

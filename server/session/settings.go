@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -326,6 +327,8 @@ type vars struct {
 	initial map[string]string
 	// changed lists settings whose change the client has not heard of.
 	changed []string
+	// temp is the schema of the session's temporary relations, "" if it has none.
+	temp string
 }
 
 func newVars() *vars { return &vars{set: map[string]string{}, initial: map[string]string{}} }
@@ -459,6 +462,19 @@ func (v *vars) takeChanged() []pgwire.ParameterStatus {
 
 // searchPath lists the schemas in which unqualified names are looked up.
 func (v *vars) searchPath(user string) []string {
+	out := v.permanentPath(user)
+	if v.temp == "" {
+		return slices.DeleteFunc(out, func(n string) bool { return n == catalog.TempAlias })
+	}
+	if k := slices.Index(out, catalog.TempAlias); k >= 0 {
+		out[k] = v.temp
+		return out
+	}
+	return append([]string{v.temp}, out...)
+}
+
+// permanentPath is searchPath without the schema of temporary relations, as what is stored resolves names.
+func (v *vars) permanentPath(user string) []string {
 	var out []string
 	for _, p := range strings.Split(v.get("search_path"), ",") {
 		p = strings.TrimSpace(p)

@@ -133,11 +133,12 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 
 // save makes a savepoint.
 func (s *session) save(t *tx, name string) savepoint {
-	return savepoint{name, t.writes.Save(), t.defs.Mark(), s.vars.snapshot(), len(t.open), len(t.listens), len(t.notes), len(s.holder.local)}
+	return savepoint{name, t.writes.Save(), t.defs.Mark(), t.temp.Mark(), s.vars.snapshot(), len(t.open), len(t.listens), len(t.notes), len(s.holder.local)}
 }
 
 // backTo goes back to a savepoint.
 func (s *session) backTo(t *tx, sp savepoint) {
+	t.temp.Back(sp.temp)
 	t.defs.Back(sp.defs)
 	t.writes.Restore(sp.at)
 	s.closeCursors(t, min(sp.open, len(t.open)))
@@ -290,7 +291,7 @@ func (s *session) utility(ctx context.Context, t *tx, e *execution) (pgwire.Resu
 		}
 		return pgwire.Result{Tag: "DEALLOCATE"}, s.client.RemoveStatement(st.Name)
 	case *ast.Discard:
-		return s.discard(t, st)
+		return s.discard(ctx, t, st)
 	case *ast.Simple:
 		return s.simple(ctx, t, st)
 	}
@@ -466,7 +467,7 @@ func (s *session) sqlExecute(ctx context.Context, t *tx, e *execution, st *ast.E
 	return r, err
 }
 
-func (s *session) discard(t *tx, st *ast.Discard) (pgwire.Result, error) {
+func (s *session) discard(ctx context.Context, t *tx, st *ast.Discard) (pgwire.Result, error) {
 	what := strings.ToUpper(st.What)
 	if what == "ALL" || what == "SEQUENCES" {
 		s.taken = taken{}
@@ -483,6 +484,13 @@ func (s *session) discard(t *tx, st *ast.Discard) (pgwire.Result, error) {
 		}
 		t.listens = append(t.listens, listening{})
 		s.b.advisory.unlockAll(&s.holder)
+	}
+	if (what == "ALL" || what == "TEMP") && t.temp != nil {
+		temps := t.temp.Temps()
+		slices.Reverse(temps)
+		if err := t.temp.Drop(ctx, temps); err != nil {
+			return pgwire.Result{}, err
+		}
 	}
 	return pgwire.Result{Tag: "DISCARD " + what}, nil
 }

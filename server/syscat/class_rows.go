@@ -59,8 +59,16 @@ func classRows(c *content) {
 		}
 		triggers := x.kind == kindTable && x.rel != nil && (len(x.rel.ForeignKeys) > 0 || c.env.objects().referenced[x.oid])
 		c.add(x.oid, x.name, c.env.schemaID(x.schema), x.typeID(), roleID(x.owner), am, file, -1.0, hasIndex,
-			'p', x.kind, len(x.cols), checks, x.kind == kindView || x.kind == kindMatView, triggers, true, replident, x.acl())
+			persistence(x), x.kind, len(x.cols), checks, x.kind == kindView || x.kind == kindMatView, triggers, true, replident, x.acl())
 	}
+}
+
+// persistence is relpersistence: of temporary relations those of the session are seen, in their schema.
+func persistence(x *object) rune {
+	if strings.HasPrefix(x.schema, "pg_temp_") {
+		return 't'
+	}
+	return 'p'
 }
 
 // acl is the entry of relacl: an index has none of its own.

@@ -42,6 +42,9 @@ func infoTablesRows(c *content) {
 	c.columns("table_catalog", "table_schema", "table_name", "table_type", "is_insertable_into", "is_typed")
 	for _, x := range c.all() {
 		if t := tableTypes[x.kind]; t != "" {
+			if persistence(x) == 't' && x.kind == kindTable {
+				t = "LOCAL TEMPORARY"
+			}
 			c.add(c.env.Database, x.schema, x.name, t, yesNo(x.writable()), "NO")
 		}
 	}

@@ -28,7 +28,7 @@ func (x *Tx) InsertAll(t *Table, c *vec.Chunk) (bool, error) {
 	tt := x.table(t)
 	var b bulk
 	b.Buf, b.Ends = x.enc.Encode(nil, c.Cols, c.Len(), t.key)
-	if err := x.grow(int64(len(b.Buf)) + 12*int64(c.Len())); err != nil {
+	if err := x.growBy(tt, int64(len(b.Buf))+12*int64(c.Len())); err != nil {
 		return false, err
 	}
 	for from := 0; from < c.Len(); from += vec.ChunkSize {
@@ -45,6 +45,12 @@ func (x *Tx) InsertAll(t *Table, c *vec.Chunk) (bool, error) {
 func (x *Tx) grow(n int64) error {
 	x.bytes += n
 	return x.checkSize()
+}
+
+// growBy is grow for the changes of one table.
+func (x *Tx) growBy(tt *txTable, n int64) error {
+	tt.bytes += n
+	return x.grow(n)
 }
 
 // changed tells whether the transaction has changed anything in the table.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/tidwall/btree"
@@ -31,18 +32,22 @@ func Private(locks *Locks, rel *catalog.Relation) *Table {
 // IsPrivate tells whether a table is in no store.
 func (t *Table) IsPrivate() bool { return t.private }
 
-// Count gives the hidden columns of a temporary table counters that nothing outlasts.
-func (t *Table) Count(of map[int]*Sequence) {
+// Count gives the hidden columns of a temporary table counters that nothing outlasts; next comes next.
+func (t *Table) Count(next int64) {
 	for i, c := range t.Rel.Columns {
-		if !c.Serial || !c.Hidden {
-			continue
+		if c.Serial && c.Hidden {
+			t.sequences[i] = &Sequence{rel: t.Rel.ID, col: i, next: next, reserved: next, max: math.MaxInt64, name: t.Rel.Name + "_" + c.Name + "_seq"}
 		}
-		q := of[i]
-		if q == nil {
-			q = &Sequence{rel: t.Rel.ID, col: i, next: 1, reserved: 1, max: 1<<63 - 1, name: t.Rel.Name + "_" + c.Name + "_seq"}
-		}
-		t.sequences[i] = q
 	}
+}
+
+// Counted is what Count needs to go on.
+func (t *Table) Counted() int64 {
+	next := int64(1)
+	for _, q := range t.sequences {
+		next = max(next, q.next)
+	}
+	return next
 }
 
 // Counters are those of the hidden columns, for another Table of the same relation.
@@ -338,7 +343,8 @@ func (x *Tx) Bring(k Kept, t *Table) {
 	if !ok {
 		return
 	}
-	tt.rows, tt.bulk = c.rows.Copy(), slices.Clip(c.bulk)
+	tt.rows, tt.bulk, tt.bytes = c.rows.Copy(), slices.Clip(c.bulk), c.bytes
+	x.bytes += c.bytes
 	if c.changes == t.changes && len(c.entries) == len(t.indexes) {
 		for j, e := range c.entries {
 			tt.entries[j] = e.Copy()

@@ -60,6 +60,8 @@ type txTable struct {
 	references map[string]Mode
 	// allReferences is how it has the lock for all of them.
 	allReferences Mode
+	// bytes is about what the changes take.
+	bytes int64
 }
 
 // NewTx makes an empty transaction.
@@ -68,7 +70,7 @@ func NewTx() *Tx { return &Tx{tables: map[uint32]*txTable{}} }
 // Empty tells whether the transaction has changed nothing.
 func (x *Tx) Empty() bool {
 	for _, tt := range x.order {
-		if tt.changed() {
+		if tt.changed() && !tt.t.private {
 			return false
 		}
 	}
@@ -78,7 +80,7 @@ func (x *Tx) Empty() bool {
 // Locked tells whether the transaction has a lock.
 func (x *Tx) Locked() bool {
 	for _, tt := range x.order {
-		if tt.shared || tt.exclusive || len(tt.keys) > 0 || tt.allReferences != Unlocked {
+		if !tt.t.private && !tt.idle() {
 			return true
 		}
 	}
@@ -495,7 +497,7 @@ func (x *Tx) insert(t *Table, c *vec.Chunk, i int, old []byte) (*Conflict, error
 		}
 	}
 	r.New = vec.EncodeRow(nil, c.Cols, i)
-	if err := x.grow(int64(len(key) + len(r.Old) + len(r.New) + 12)); err != nil {
+	if err := x.growBy(tt, int64(len(key)+len(r.Old)+len(r.New)+12)); err != nil {
 		return nil, err
 	}
 	tt.rows.Set(key, r)
@@ -593,6 +595,7 @@ type txCopy struct {
 	bulk    []bulk
 	entries []*btree.Map[string, string]
 	changes int
+	bytes   int64
 }
 
 // Save remembers the present changes.
@@ -605,7 +608,7 @@ func (x *Tx) Save() Savepoint {
 }
 
 func (tt *txTable) copy() txCopy {
-	c := txCopy{t: tt.t, rows: tt.rows.Copy(), bulk: tt.saved(), changes: tt.changes}
+	c := txCopy{t: tt.t, rows: tt.rows.Copy(), bulk: tt.saved(), changes: tt.changes, bytes: tt.bytes}
 	for _, e := range tt.entries {
 		c.entries = append(c.entries, e.Copy())
 	}

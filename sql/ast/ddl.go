@@ -111,6 +111,8 @@ type (
 		Name        Name
 		IfNotExists bool
 		Temporary   bool
+		// OnCommit is "", "preserve rows", "delete rows" or "drop".
+		OnCommit    string
 		Columns     []ColumnDef
 		Constraints []TableConstraint
 		Watermark   *Watermark
@@ -136,6 +138,7 @@ type (
 	CreateView struct {
 		Name         Name
 		Materialized bool
+		Temporary    bool
 		OrReplace    bool
 		IfNotExists  bool
 		Columns      []string

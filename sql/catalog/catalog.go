@@ -247,6 +247,9 @@ type Relation struct {
 	// JobID is the id of the job while that is built beside the one in whose place it will be; 0: the
 	// relation's. It is not stored.
 	JobID ID `json:"-"`
+	// Temp: it is a temporary relation of a session, which no stored catalog has. OnCommit says what the end of a transaction does with it.
+	Temp     bool   `json:"-"`
+	OnCommit string `json:"-"`
 }
 
 // Job is the id of the relation's job.
@@ -379,8 +382,10 @@ type Catalog struct {
 	Roles map[string]Role `json:",omitempty"`
 	// Pending are materialized views that are being created in the background. Nobody can read them yet; their names are taken.
 	Pending map[ID]*Relation `json:",omitempty"`
-	byName  map[[2]string]*Relation
-	indexes map[ID][]*Relation
+	// TempSchema is the schema of the temporary relations of a session, which is also called pg_temp; "" if it has none.
+	TempSchema string `json:"-"`
+	byName     map[[2]string]*Relation
+	indexes    map[ID][]*Relation
 	// into are the sinks that write to tables, by table.
 	into map[ID][]*Relation
 	// typeNames and described are Types by name, and as package types knows them.
@@ -571,13 +576,27 @@ func (c *Catalog) Remove(id ID) {
 }
 
 // Relation finds a relation by schema and name.
-func (c *Catalog) Relation(schema, name string) *Relation { return c.byName[[2]string{schema, name}] }
+func (c *Catalog) Relation(schema, name string) *Relation {
+	if schema == TempAlias && c.TempSchema != "" {
+		schema = c.TempSchema
+	}
+	return c.byName[[2]string{schema, name}]
+}
+
+// TempAlias is how a session may call the schema of its temporary relations.
+const TempAlias = "pg_temp"
 
 // RelationByID finds a relation by id.
 func (c *Catalog) RelationByID(id ID) *Relation { return c.Relations[id] }
 
 // HasSchema tells whether a schema exists.
-func (c *Catalog) HasSchema(name string) bool { _, ok := c.Schemas[name]; return ok }
+func (c *Catalog) HasSchema(name string) bool {
+	if name == TempAlias {
+		return c.TempSchema != ""
+	}
+	_, ok := c.Schemas[name]
+	return ok
+}
 
 // Indexes lists the indexes of a relation that have names, by id.
 func (c *Catalog) Indexes(id ID) []*Relation { return c.indexes[id] }

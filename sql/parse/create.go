@@ -17,8 +17,15 @@ func (p *parser) create() ast.Statement {
 		return p.createView(pos, orReplace)
 	case p.isWords("recursive", "view"):
 		return p.skipStatement("CREATE RECURSIVE VIEW")
-	case (p.isWord("temp") || p.isWord("temporary")) && (isWord(p.peek(1), "view") || isWord(p.peek(1), "recursive")):
-		return p.skipStatement("CREATE TEMPORARY VIEW")
+	case (p.isWord("temp") || p.isWord("temporary")) && isWord(p.peek(1), "recursive"):
+		return p.skipStatement("CREATE TEMPORARY RECURSIVE VIEW")
+	case (p.isWord("temp") || p.isWord("temporary")) && isWord(p.peek(1), "view"):
+		p.next()
+		v := p.createView(pos, orReplace)
+		if c, ok := v.(*ast.CreateView); ok {
+			c.Temporary = true
+		}
+		return v
 	case orReplace && !p.isOneOf("function", "procedure", "rule", "trigger", "language", "aggregate",
 		"transform", "constraint", "trusted", "procedural"):
 		p.unexpected()
@@ -132,7 +139,19 @@ func (p *parser) createTable(pos int) ast.Statement {
 		case p.acceptPhrase("without", "oids"):
 			continue
 		case p.isWords("on", "commit"):
-			return p.unsupportedClause(pos, "CREATE TABLE ... ON COMMIT")
+			p.next()
+			p.next()
+			switch {
+			case p.acceptWord("drop"):
+				c.OnCommit = "drop"
+			case p.acceptWord("delete"):
+				p.expectWord("rows")
+				c.OnCommit = "delete rows"
+			default:
+				p.expectWord("preserve", "rows")
+				c.OnCommit = "preserve rows"
+			}
+			continue
 		case p.isWord("tablespace"):
 			p.next()
 			p.colID()
