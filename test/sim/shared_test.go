@@ -22,6 +22,7 @@ var sharedViews = []struct{ name, query string }{
 	{"s_left", "SELECT f.id, f.v, d.name FROM fact f LEFT JOIN dim d ON f.dim = d.id AND d.live"},
 	{"s_right", "SELECT d.id AS d, d.name, f.id FROM fact f RIGHT JOIN dim d ON f.dim = d.id AND f.v < length(d.name)"},
 	{"s_full", "SELECT d.id AS d, p.n, d.name, p.what FROM dim d FULL JOIN part p ON p.dim = d.id"},
+	{"s_index", "SELECT d.id, p.n FROM dim d LEFT JOIN part p ON p.what = 'p' || d.id"},
 	{"s_semi", "SELECT f.id FROM fact f WHERE EXISTS (SELECT 1 FROM dim d WHERE d.id = f.dim AND d.live)"},
 	{"s_anti", "SELECT d.id FROM dim d WHERE NOT EXISTS (SELECT 1 FROM part p WHERE p.dim = d.id AND p.what <> 'x')"},
 	{"s_sum", "SELECT dim, count(*) AS n, sum(v) AS v FROM fact GROUP BY dim"},
@@ -32,7 +33,8 @@ var sharedViews = []struct{ name, query string }{
 }
 
 // TestSharedJoinsUnderPanics: while operators of all jobs panic at random, and in between everything is started again after
-// a crash, views whose joins read relations by key are what their queries are, and so are those whose joins keep copies.
+// a crash, views whose joins read relations by key are what their queries are, and so are those whose joins keep copies, and
+// those that take the rows of these.
 func TestSharedJoinsUnderPanics(t *testing.T) {
 	for parallel := 1; parallel <= 2; parallel++ {
 		t.Run(fmt.Sprint(parallel), func(t *testing.T) { sharedUnderPanics(t, parallel) })
@@ -66,6 +68,7 @@ func sharedUnderPanics(t *testing.T, parallel int) {
 		"CREATE TABLE dim (id int PRIMARY KEY, name text, live bool)",
 		"CREATE TABLE fact (id int PRIMARY KEY, dim int, v int)",
 		"CREATE TABLE part (dim int, n int, what text, PRIMARY KEY (dim, n))",
+		"CREATE INDEX part_what ON part (what)",
 		"INSERT INTO dim SELECT i, 'd' || i, i % 2 = 0 FROM generate_series(0, 9) i",
 		"INSERT INTO fact SELECT i, i % 13, i % 7 FROM generate_series(1, 40) i",
 		"INSERT INTO part SELECT i % 11, i / 11, 'p' || i FROM generate_series(1, 40) i",
@@ -74,18 +77,25 @@ func sharedUnderPanics(t *testing.T, parallel int) {
 	}
 	var names []string
 	for _, v := range sharedViews {
-		a.must("SET share_arrangements = on")
+		a.must("SET share_arrangements = on; SET share_views = off")
 		a.must("CREATE MATERIALIZED VIEW " + v.name + " AS " + v.query)
 		a.must("SET share_arrangements = off")
 		a.must("CREATE MATERIALIZED VIEW own_" + v.name + " AS " + v.query)
+		a.must("SET share_views = on")
+		a.must("CREATE MATERIALIZED VIEW take_" + v.name + " AS " + v.query)
 		names = append(names, v.name)
 	}
 	a.must("RESET share_arrangements")
+	// What it takes goes on without a name.
+	a.must("DROP MATERIALIZED VIEW own_s_agg")
 	rng := rand.New(rand.NewSource(int64(parallel)))
 	check := func(when string) {
 		t.Helper()
 		for _, v := range sharedViews {
-			for _, name := range []string{v.name, "own_" + v.name} {
+			for _, name := range []string{v.name, "own_" + v.name, "take_" + v.name} {
+				if name == "own_s_agg" {
+					continue
+				}
 				if got := a.get(fmt.Sprintf("(SELECT 'more', x::text FROM (SELECT * FROM %[1]s EXCEPT ALL %[2]s) x) UNION ALL (SELECT 'less', x::text FROM (%[2]s EXCEPT ALL SELECT * FROM %[1]s) x)", name, v.query)); len(got) > 0 {
 					t.Fatalf("%s: %s: %v", when, name, got)
 				}
