@@ -114,6 +114,10 @@ func (d *definer) notRecursive(old *catalog.Relation, b *planner.Bound) error {
 // functions are then those of everything that reads it, too.
 func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, stream *plan.Stream, functions []catalog.ID) error {
 	all, _ := d.dependent(map[catalog.ID]*catalog.Relation{old.ID: old})
+	if d.t.inc.StalledError(old) != nil {
+		// What takes its rows stands still with it, and begins anew like the rest.
+		all = d.readers(old)
+	}
 	if err := d.notPending("replace", all); err != nil {
 		return err
 	}
@@ -161,6 +165,23 @@ func (d *definer) replace(ctx context.Context, old, rel *catalog.Relation, strea
 		})
 	}
 	return d.t.inc.Replace(ctx, reps, d.watch)
+}
+
+// readers gives a relation with everything that reads it, by name or not, directly or through others.
+func (d *definer) readers(r *catalog.Relation) map[catalog.ID]*catalog.Relation {
+	all := map[catalog.ID]*catalog.Relation{}
+	var visit func(r *catalog.Relation)
+	visit = func(r *catalog.Relation) {
+		if all[r.ID] != nil {
+			return
+		}
+		all[r.ID] = r
+		for _, x := range d.cat.Readers(r.ID) {
+			visit(x)
+		}
+	}
+	visit(r)
+	return all
 }
 
 // again plans a relation that reads old, directly or not, in a catalog that has rel in its place.

@@ -478,7 +478,7 @@ func (d *definer) usesOfRole(name string) []string {
 	}
 	for _, r := range d.cat.Sorted() {
 		switch {
-		case r.Kind == catalog.Index:
+		case r.Kind == catalog.Index, r.Internal:
 		case r.Owner == name:
 			uses = append(uses, "owner of "+kindWord(r.Kind)+" "+d.displayName(r))
 		case in(r.ACL):

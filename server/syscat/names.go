@@ -53,7 +53,9 @@ func listRoles(e *Env) []string {
 		add(n)
 	}
 	for _, r := range e.Catalog.Relations {
-		add(r.Owner)
+		if !r.Internal {
+			add(r.Owner)
+		}
 	}
 	for _, f := range e.Catalog.Functions {
 		add(f.Owner)
