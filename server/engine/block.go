@@ -437,6 +437,7 @@ func (b *Block) release(f *table.ForeignKey) {
 
 // Drop removes relations, see Incarnation.Drop.
 func (b *Block) Drop(ctx context.Context, rels []*catalog.Relation, also ...func(*catalog.Catalog)) error {
+	rels, kept := b.cat.Left(rels)
 	gone := map[catalog.ID]bool{}
 	var touched []catalog.ID
 	for _, r := range rels {
@@ -498,6 +499,9 @@ func (b *Block) Drop(ctx context.Context, rels []*catalog.Relation, also ...func
 		}
 		for _, r := range rels {
 			c.Remove(r.ID)
+		}
+		for _, r := range kept {
+			c.Put(r.Unnamed(r.ID))
 		}
 		for _, change := range also {
 			change(c)

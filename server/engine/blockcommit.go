@@ -44,10 +44,12 @@ type blockCommit struct {
 	b     *Block
 	final *catalog.Catalog
 	// made are the jobs that were deployed, the last one last.
-	made  []made
-	ends  []func()
-	gone  []*catalog.Relation
-	after []func()
+	made []made
+	ends []func()
+	gone []*catalog.Relation
+	// unnamed are the jobs of what was dropped and stays, because others take its rows.
+	unnamed []flow.JobID
+	after   []func()
 }
 
 type made struct {
@@ -61,8 +63,11 @@ func (c *blockCommit) prepare(ctx context.Context) error {
 	b, i := c.b, c.b.i
 	c.final = b.cat.Clone()
 	for _, r := range b.base.Sorted() {
-		if c.final.Relations[r.ID] == nil {
+		switch now := c.final.Relations[r.ID]; {
+		case now == nil:
 			c.gone = append(c.gone, r)
+		case now.Internal && !r.Internal:
+			c.unnamed = append(c.unnamed, flow.JobID(r.ID))
 		}
 	}
 	if err := i.try("deploy the tables of a block"); err != nil {
@@ -280,7 +285,7 @@ func (c *blockCommit) commit() error {
 // finish takes what was dropped out of the graph. Everything has come to be, whatever becomes of that.
 func (c *blockCommit) finish(ctx context.Context) error {
 	b, i := c.b, c.b.i
-	if len(c.gone) == 0 && len(b.drop) == 0 && len(b.idle) == 0 {
+	if len(c.gone) == 0 && len(b.drop) == 0 && len(b.idle) == 0 && len(c.unnamed) == 0 {
 		return nil
 	}
 	return i.finish(ctx, func() error { return c.remove(i.Ctx) }, nil)
@@ -305,7 +310,7 @@ func (c *blockCommit) remove(ctx context.Context) error {
 		jobs = append(jobs, flow.JobID(r.ID))
 		drop = append(drop, table.Tables(r)...)
 	}
-	subJobs, subTables := i.endSubscriptions(jobs, func(_ *Subscription, id flow.JobID) error {
+	subJobs, subTables := i.endSubscriptions(slices.Concat(jobs, c.unnamed), func(_ *Subscription, id flow.JobID) error {
 		return sqlerr.Newf(sqlerr.UndefinedTable, "the subscription was ended because %q was dropped", c.nameOf(catalog.ID(id)))
 	})
 	e, err := i.RT.Remove(ctx, flow.Save{Drop: append(drop, subTables...)}, append(jobs, subJobs...)...)
