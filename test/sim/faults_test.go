@@ -70,6 +70,19 @@ var definitions = []definition{
 	{name: "comment", sql: "COMMENT ON TABLE t IS 'n'", undo: []string{"COMMENT ON TABLE t IS NULL"}},
 	{name: "grant", sql: "GRANT SELECT ON mv TO reader", undo: []string{"REVOKE SELECT ON mv FROM reader"}},
 	{name: "revoke", sql: "REVOKE SELECT ON t FROM reader", undo: []string{"GRANT SELECT ON t TO reader"}},
+	{
+		name: "block", sql: `CREATE TABLE n (id int8 PRIMARY KEY, u int8 UNIQUE, r int8 REFERENCES t); INSERT INTO n VALUES (1, 1, 1), (2, 2, 2);
+			CREATE INDEX n_r ON n (r); CREATE INDEX t_n ON t (v); CREATE VIEW nv AS SELECT u FROM n; INSERT INTO lone VALUES (6)`,
+		undo: []string{"DROP VIEW nv", "DROP TABLE n", "DROP INDEX t_n", "DELETE FROM lone WHERE id = 6"},
+	},
+	{
+		name: "block over tables", sql: `ALTER TABLE d ALTER COLUMN v SET DEFAULT 3; CREATE UNIQUE INDEX d_v ON d (v); INSERT INTO d (id) VALUES (9);
+			ALTER TABLE child ADD CONSTRAINT fk FOREIGN KEY (id) REFERENCES d; DROP TABLE e CASCADE; CREATE TABLE e (id int8)`,
+		before: []string{
+			"CREATE TABLE d (id int8 PRIMARY KEY, v int8)", "INSERT INTO d VALUES (1, 1), (2, 2)", "CREATE TABLE child (id int8)", "INSERT INTO child VALUES (1)",
+			"CREATE TABLE e (id int8 PRIMARY KEY)", "INSERT INTO e VALUES (1)", "CREATE MATERIALIZED VIEW em AS SELECT count(*) AS n FROM e",
+		}, undo: []string{"DROP TABLE child", "DROP TABLE d", "DROP TABLE e CASCADE"},
+	},
 	{name: "truncate", sql: "TRUNCATE filled", undo: []string{"INSERT INTO filled VALUES (1), (2)"}},
 	{name: "rename table", sql: "ALTER TABLE lone RENAME TO n", undo: []string{"ALTER TABLE n RENAME TO lone"}},
 	{name: "rename view", sql: "ALTER MATERIALIZED VIEW total RENAME TO n", undo: []string{"ALTER MATERIALIZED VIEW n RENAME TO total"}},
