@@ -498,6 +498,10 @@ func (b *Binder) nullIf(s *scope, e *ast.NullIf) scalar.Expr {
 	l, r := b.expr(s, e.L), b.expr(s, e.R)
 	eq := b.operator("=", l, r, e.Pos)
 	l = b.resolve(l)
+	if c, ok := eq.(*scalar.Call); ok && len(c.Args) == 2 {
+		// The value is the left operand of the comparison, with its type.
+		l = c.Args[0]
+	}
 	return &scalar.Case{Node: scalar.Node{T: l.Type(), Pos: e.Pos},
 		Whens: []scalar.When{{Cond: eq, Result: logical.NullConst(l.Type())}}, Else: l}
 }
