@@ -68,6 +68,9 @@ func (s *session) query(ctx context.Context, t *tx, e *execution) (pgwire.Result
 	if len(p.with) > 0 {
 		return s.modifyingQuery(ctx, t, e)
 	}
+	if res, ok, err := s.simplePoint(ctx, t, e); ok || err != nil {
+		return res, err
+	}
 	b, err := bindParams(p.batch, e.params)
 	if err != nil {
 		return pgwire.Result{}, err
@@ -133,18 +136,11 @@ func (s *session) runObserved(
 		}
 		return batch.Run(r.context(ctx), root, emit)
 	}
-	if err := checkStalled(t, b.Relations); err != nil {
-		return err
-	}
-	snap, release, err := s.snapshotFor(ctx, t, b.Relations)
+	snap, release, err := s.reading(ctx, t, b.Relations)
 	if err != nil {
 		return err
 	}
 	defer release()
-	// Only now is it known what the changes that the statement waited for have brought.
-	if err := s.checkRelations(t, snap, b.Relations); err != nil {
-		return err
-	}
 	r := &reader{s: s, t: t, snap: snap, env: s.execEnv(t)}
 	if b.Point != nil && t.writes.Empty() && !t.private(b.Point.Rel.ID) {
 		return r.point(b.Point, emit)
@@ -154,6 +150,23 @@ func (s *session) runObserved(
 		return err
 	}
 	return batch.Run(r.context(ctx), root, emit)
+}
+
+// reading gives the snapshot for a statement that reads rels, if all of them can be read.
+func (s *session) reading(ctx context.Context, t *tx, rels []*catalog.Relation) (*storage.Snapshot, func(), error) {
+	if err := checkStalled(t, rels); err != nil {
+		return nil, nil, err
+	}
+	snap, release, err := s.snapshotFor(ctx, t, rels)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Only now is it known what the changes that the statement waited for have brought.
+	if err := s.checkRelations(t, snap, rels); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return snap, release, nil
 }
 
 // snapshotFor gives the snapshot for a statement that reads rels. One that reads nothing of the dataflow,

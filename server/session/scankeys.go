@@ -26,6 +26,9 @@ const (
 
 // MostKeys is up to how many keys it is cheaper to look up than to read all rows of a relation.
 func (r *reader) MostKeys(rel *catalog.Relation) int {
+	if r.head != nil {
+		return 0
+	}
 	cost, err := strconv.ParseFloat(r.s.vars.get(lookupCostSetting), 64)
 	if err != nil {
 		return 0
@@ -43,7 +46,8 @@ func (r *reader) MostKeys(rel *catalog.Relation) int {
 // ScanKeys reads the rows whose key begins with one of the keys of a join, in the order of the key. What the transaction itself has changed
 // is not among them, so with such changes everything is read.
 func (r *reader) ScanKeys(n *plan.Scan, f *plan.ScanFeed, keys *batch.KeySet) (batch.Leaf, error) {
-	if m := r.s.mod; m != nil && m.rows[n.Rel.ID] != nil || r.own(n.Rel) != nil {
+	switch m := r.s.mod; {
+	case m != nil && m.rows[n.Rel.ID] != nil, r.head != nil, r.own(n.Rel) != nil, r.t.private(n.Rel.ID), r.t.private(f.Rel.ID):
 		return nil, nil
 	}
 	return batch.LeafFunc(func(ctx *exec.Context, out func(*vec.Chunk) error) error {
