@@ -157,6 +157,10 @@ type Env struct {
 	User, Database string
 	// SearchPath lists the session's schemas that exist, without pg_catalog.
 	SearchPath []string
+	// DateOrder, DateStyle and IntervalStyle are how dates and intervals are read and written.
+	DateOrder     types.DateOrder
+	DateStyle     types.DateStyle
+	IntervalStyle types.IntervalStyle
 	// Names resolves the names of regclass and its kin; nil knows types only.
 	Names types.ObjectNames
 	// Types describes the types that users made; nil knows none.

@@ -50,6 +50,8 @@ type conn struct {
 
 	in   *reader
 	rows RowWriter
+	// enc is the client's encoding, nil for UTF-8.
+	enc *Encoding
 	// box holds a lent output buffer in the server's pool.
 	box  *[]byte
 	stmt statement

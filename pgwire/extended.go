@@ -22,7 +22,7 @@ func (c *conn) extended(err error, sql string) {
 
 // parse handles Parse.
 func (c *conn) parse(body []byte) {
-	cur := cursor{b: body}
+	cur := cursor{b: body, enc: c.enc}
 	name := string(cur.text())
 	sql := string(cur.text())
 	var oids []uint32
@@ -52,7 +52,7 @@ func (c *conn) parse(body []byte) {
 
 // bind handles Bind.
 func (c *conn) bind(body []byte) {
-	cur := cursor{b: body}
+	cur := cursor{b: body, enc: c.enc}
 	portal, name := cur.text(), cur.text()
 	if cur.err != nil {
 		c.extended(cur.err, "")
@@ -92,7 +92,7 @@ func (c *conn) bindTo(st *statementEntry, portal []byte, cur *cursor) error {
 	if err := c.names.checkPortal(portal); err != nil {
 		return err
 	}
-	if err := c.bindParams(n, cur); err != nil {
+	if err := c.bindParams(st, n, cur); err != nil {
 		return err
 	}
 	results := len(c.formats)
@@ -136,7 +136,7 @@ func (c *conn) bindTo(st *statementEntry, portal []byte, cur *cursor) error {
 }
 
 // bindParams reads n parameter values into c.params; c.formats holds their formats.
-func (c *conn) bindParams(n int, cur *cursor) error {
+func (c *conn) bindParams(st *statementEntry, n int, cur *cursor) error {
 	c.params = c.params[:0]
 	for i := range n {
 		p := Param{Format: FormatOf(c.formats, i)}
@@ -150,10 +150,17 @@ func (c *conn) bindParams(n int, cur *cursor) error {
 		}
 		switch p.Format {
 		case Text:
-			if err := checkUTF8(p.Value); err != nil {
+			var err error
+			if p.Value, err = c.enc.decode(p.Value); err != nil {
 				return err
 			}
 		case Binary:
+			if c.enc != nil && isText(st.Prepared.ParamOIDs()[i]) {
+				var err error
+				if p.Value, err = c.enc.decode(p.Value); err != nil {
+					return err
+				}
+			}
 		default:
 			return sqlerr.Newf(sqlerr.InvalidParameterValue, "unsupported format code: %d", p.Format)
 		}
@@ -164,7 +171,7 @@ func (c *conn) bindParams(n int, cur *cursor) error {
 
 // describe handles Describe.
 func (c *conn) describe(body []byte) {
-	cur := cursor{b: body}
+	cur := cursor{b: body, enc: c.enc}
 	kind, name := cur.byte(), cur.text()
 	if err := cur.end(); err != nil {
 		c.extended(err, "")
@@ -217,7 +224,7 @@ func (c *conn) described(cols []Column, text bool) {
 
 // execute handles Execute.
 func (c *conn) execute(body []byte) {
-	cur := cursor{b: body}
+	cur := cursor{b: body, enc: c.enc}
 	name := cur.text()
 	maxRows := cur.int32()
 	if err := cur.end(); err != nil {
@@ -235,6 +242,9 @@ func (c *conn) execute(body []byte) {
 	}
 	ctx := c.enter()
 	w := c.stmt.start(ctx, false)
+	if c.enc != nil {
+		c.rows.raw = rawColumns(p.p.Columns())
+	}
 	p.running = true
 	res, err := p.p.Execute(ctx, w, int(max(maxRows, 0)))
 	p.running = false
@@ -253,7 +263,7 @@ func (c *conn) execute(body []byte) {
 
 // closeName handles Close.
 func (c *conn) closeName(body []byte) {
-	cur := cursor{b: body}
+	cur := cursor{b: body, enc: c.enc}
 	kind, name := cur.byte(), cur.text()
 	if err := cur.end(); err != nil {
 		c.extended(err, "")

@@ -10,7 +10,7 @@ import (
 // query runs a simple query string: all of its statements, up to the first error, and then the
 // end of the implicit transaction.
 func (c *conn) query(body []byte) {
-	cur := cursor{b: body}
+	cur := cursor{b: body, enc: c.enc}
 	sql := string(cur.text())
 	if err := cur.end(); err != nil {
 		c.failed(err, "")

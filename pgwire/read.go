@@ -187,6 +187,8 @@ func (r *reader) copyPart(limit int) (part []byte, other bool, err error) {
 type cursor struct {
 	b   []byte
 	err error
+	// enc is the encoding of texts, nil for UTF-8.
+	enc *Encoding
 }
 
 func (c *cursor) fail(text string) {
@@ -228,7 +230,7 @@ func (c *cursor) int32() int32 {
 	return 0
 }
 
-// text gives the bytes of a zero-terminated string, which must be UTF-8.
+// text gives the bytes of a zero-terminated string as UTF-8.
 func (c *cursor) text() []byte {
 	i := bytes.IndexByte(c.b, 0)
 	if i < 0 {
@@ -237,7 +239,8 @@ func (c *cursor) text() []byte {
 	}
 	s := c.b[:i]
 	c.b = c.b[i+1:]
-	if err := checkUTF8(s); err != nil && c.err == nil {
+	s, err := c.enc.decode(s)
+	if err != nil && c.err == nil {
 		c.err = err
 	}
 	return s

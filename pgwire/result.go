@@ -64,6 +64,11 @@ type RowWriter struct {
 	count int64
 	// spill writes out buf; nil keeps it.
 	spill func() error
+	// enc is the client's encoding, nil for UTF-8; raw are the columns that are no text, and failed is what is wrong with a value
+	// that was to be converted.
+	enc    *Encoding
+	raw    []bool
+	failed error
 }
 
 // BeginRow opens a row.
@@ -88,18 +93,29 @@ func (w *RowWriter) BeginValue() []byte {
 
 // EndValue closes the value; b is what BeginValue gave, with the value's bytes appended.
 func (w *RowWriter) EndValue(b []byte) {
-	binary.BigEndian.PutUint32(b[w.val:], uint32(len(b)-w.val-4))
 	w.buf = b
+	if w.enc != nil {
+		w.convert()
+	}
+	binary.BigEndian.PutUint32(w.buf[w.val:], uint32(len(w.buf)-w.val-4))
 }
 
 // Value writes a whole value.
 func (w *RowWriter) Value(v []byte) {
+	if w.enc != nil {
+		w.EndValue(append(w.BeginValue(), v...))
+		return
+	}
 	w.n++
 	w.buf = append(binary.BigEndian.AppendUint32(w.buf, uint32(len(v))), v...)
 }
 
 // String writes a whole value.
 func (w *RowWriter) String(v string) {
+	if w.enc != nil {
+		w.EndValue(append(w.BeginValue(), v...))
+		return
+	}
 	w.n++
 	w.buf = append(binary.BigEndian.AppendUint32(w.buf, uint32(len(v))), v...)
 }
@@ -110,6 +126,11 @@ func (w *RowWriter) String(v string) {
 // error.
 func (w *RowWriter) EndRow() error {
 	start := w.row - 1
+	if err := w.failed; err != nil {
+		w.failed = nil
+		w.abandonRow()
+		return err
+	}
 	if len(w.buf)-start > math.MaxInt32 || w.n > math.MaxInt16 {
 		w.abandonRow()
 		return sqlerr.Newf(sqlerr.ProgramLimitExceeded, "row of %d columns is too large to be sent", w.n)

@@ -23,6 +23,8 @@ type statement struct {
 	copyIn *copyReader
 	// copyOut is set once COPY TO STDOUT has begun.
 	copyOut bool
+	// copyText says that its data is text.
+	copyText bool
 	// notices were raised while a row was open, and wait for the statement's end.
 	notices []*Notice
 }
@@ -30,7 +32,7 @@ type statement struct {
 // start makes the writer ready for a statement.
 func (s *statement) start(ctx context.Context, simple bool) ResultWriter {
 	s.ctx, s.simple, s.copyIn, s.copyOut = ctx, simple, nil, false
-	s.c.rows.count = 0
+	s.c.rows.count, s.c.rows.raw, s.c.rows.failed = 0, nil, nil
 	s.c.borrow()
 	s.c.srv.stats.Statements.Add(1)
 	return s
@@ -64,6 +66,9 @@ func (s *statement) finish(err error) error {
 func (s *statement) Columns(cols []Column) {
 	s.c.rows.count = 0
 	if s.simple {
+		if s.c.enc != nil {
+			s.c.rows.raw = rawColumns(cols)
+		}
 		s.c.rowDescription(cols)
 	}
 }
@@ -97,6 +102,9 @@ func (s *statement) CopyIn(format Format, columns int) (io.Reader, error) {
 	s.c.copyResponse('G', format, columns)
 	s.c.in.size = copyBuffer
 	s.copyIn = &copyReader{s: s}
+	if format == Text {
+		s.copyIn.enc = s.c.enc
+	}
 	return s.copyIn, s.c.flush()
 }
 
@@ -107,6 +115,7 @@ func (s *statement) CopyOut(format Format, columns int) (CopyWriter, error) {
 	}
 	s.c.copyResponse('H', format, columns)
 	s.copyOut = true
+	s.copyText = format == Text
 	return (*copyWriter)(s.c), nil
 }
 
@@ -123,6 +132,14 @@ func (w *copyWriter) Begin() []byte {
 func (w *copyWriter) End(b []byte) error {
 	c := (*conn)(w)
 	start := c.rows.row - 1
+	if c.enc != nil && c.stmt.copyText {
+		var err error
+		if b, err = c.enc.encodeTail(b, start+5); err != nil {
+			c.rows.buf = b
+			c.rows.abandonRow()
+			return err
+		}
+	}
 	c.rows.buf = b
 	if len(b)-start > math.MaxInt32 {
 		c.rows.abandonRow()
@@ -149,12 +166,19 @@ type copyReader struct {
 	s *statement
 	// err is how the data ended.
 	err error
+	// enc is the encoding of the data, nil if it is not to be converted; left is what was converted and did not fit.
+	enc  *Encoding
+	left []byte
 }
 
 // Read implements io.Reader.
 func (r *copyReader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, r.err
+	}
+	if n := copy(p, r.left); n > 0 {
+		r.left = r.left[n:]
+		return n, nil
 	}
 	for r.err == nil {
 		part, other, err := r.s.c.in.copyPart(len(p))
@@ -166,7 +190,16 @@ func (r *copyReader) Read(p []byte) (int, error) {
 			}
 			r.end(err)
 		case len(part) > 0:
-			return copy(p, part), nil
+			if r.enc == nil || ascii(part) {
+				return copy(p, part), nil
+			}
+			text, err := r.enc.decode(part)
+			if err != nil {
+				return 0, err
+			}
+			n := copy(p, text)
+			r.left = text[n:]
+			return n, nil
 		case other:
 			r.message()
 		default:
@@ -199,7 +232,7 @@ func (r *copyReader) message() {
 	case 'c':
 		r.end(io.EOF)
 	case 'f':
-		cur := cursor{b: body}
+		cur := cursor{b: body, enc: r.s.c.enc}
 		reason := string(cur.text())
 		if err := cur.end(); err != nil {
 			r.end(err)

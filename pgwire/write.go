@@ -45,8 +45,8 @@ func (c *conn) encode(m pgproto3.BackendMessage) {
 
 // cstring appends s and its zero. A zero inside would cut the message: it is dropped.
 func (c *conn) cstring(s string) {
-	if strings.IndexByte(s, 0) >= 0 {
-		s = clean(s)
+	if strings.IndexByte(s, 0) >= 0 || c.enc != nil {
+		s = c.enc.message(s)
 	}
 	c.rows.buf = append(append(c.rows.buf, s...), 0)
 }
@@ -61,6 +61,9 @@ func (c *conn) commandComplete(tag string) {
 }
 
 func (c *conn) parameterStatus(p ParameterStatus) {
+	if p.Name == "client_encoding" {
+		c.setEncoding(p.Value)
+	}
 	if v, ok := c.known[p.Name]; ok && v == p.Value {
 		return
 	}
@@ -121,17 +124,17 @@ func (c *conn) errorResponse(severity string, err *sqlerr.Error, sql string) {
 		Severity:            severity,
 		SeverityUnlocalized: severity,
 		Code:                string(err.Code),
-		Message:             clean(err.Message),
-		Detail:              clean(err.Detail),
-		Hint:                clean(err.Hint),
+		Message:             c.enc.message(err.Message),
+		Detail:              c.enc.message(err.Detail),
+		Hint:                c.enc.message(err.Hint),
 		Position:            characterPosition(sql, err.Pos),
-		Where:               clean(err.Where),
-		InternalQuery:       clean(err.Query),
+		Where:               c.enc.message(err.Where),
+		InternalQuery:       c.enc.message(err.Query),
 		InternalPosition:    internalPosition(err),
-		SchemaName:          clean(err.Schema),
-		TableName:           clean(err.Table),
-		ColumnName:          clean(err.Column),
-		ConstraintName:      clean(err.Constraint),
+		SchemaName:          c.enc.message(err.Schema),
+		TableName:           c.enc.message(err.Table),
+		ColumnName:          c.enc.message(err.Column),
+		ConstraintName:      c.enc.message(err.Constraint),
 	})
 }
 
@@ -167,10 +170,10 @@ func (c *conn) noticeResponse(n *Notice) {
 		Severity:            severity,
 		SeverityUnlocalized: severity,
 		Code:                string(code),
-		Message:             clean(n.Message),
-		Detail:              clean(n.Detail),
-		Hint:                clean(n.Hint),
-		Where:               clean(n.Where),
+		Message:             c.enc.message(n.Message),
+		Detail:              c.enc.message(n.Detail),
+		Hint:                c.enc.message(n.Hint),
+		Where:               c.enc.message(n.Where),
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/weirdb/weir/planner/plan"
 	"github.com/weirdb/weir/planner/prop"
 	"github.com/weirdb/weir/planner/rule"
+	"github.com/weirdb/weir/planner/sqltext"
 	"github.com/weirdb/weir/planner/unnest"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
@@ -45,6 +46,8 @@ type Config struct {
 	Variable func(parts []string) (n int, t types.Type, ok bool, err error)
 	// Rows guesses the number of rows of a relation, for plans of queries that are run once. Nil: no plan depends on it.
 	Rows func(*catalog.Relation) float64
+	// QuoteIdent writes a name as SQL has it, for Shown.
+	QuoteIdent func(string) string
 	// Eval computes an expression without columns, for constant folding. Nil: only what needs no
 	// computing is folded.
 	Eval func(scalar.Expr) (types.Datum, error)
@@ -472,6 +475,22 @@ func (p *Planner) Expr(e ast.Expr, rel *catalog.Relation, want types.Type, what 
 		return nil, err
 	}
 	return p.env(b.Meta, false).FoldExpr(x), nil
+}
+
+// Shown writes an expression over the columns of rel as PostgreSQL's catalogs show it. A literal alone has the type want, if that is
+// known. ok is false if it cannot be written so.
+func (p *Planner) Shown(e ast.Expr, rel *catalog.Relation, want types.Type, pretty bool) (text string, ok bool) {
+	b := p.binder(nil)
+	x, err := b.Expr(e, rel, types.T(types.Unknown), "expressions")
+	if err != nil {
+		return "", false
+	}
+	if c, isConst := x.(*scalar.Const); isConst && c.T.Kind == types.Unknown && want.Kind != types.Unknown {
+		if x, err = p.binder(nil).Expr(e, rel, want.WithoutMod(), "expressions"); err != nil {
+			return "", false
+		}
+	}
+	return sqltext.Canonical(x, func(c *scalar.Column) string { return p.cfg.QuoteIdent(c.Name) }, pretty)
 }
 
 // FunctionsIn lists the functions in SQL that a stand-alone expression calls, by ID; nil if it cannot be bound.

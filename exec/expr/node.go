@@ -42,6 +42,7 @@ type state struct {
 func (st *state) tenv() *types.Env {
 	if st.env != nil {
 		st.text.TimeZone, st.text.Names, st.text.Types, st.text.Now = st.env.Location, st.env.Names, st.env.Types, types.FromGoTime(st.env.Now)
+		st.text.DateOrder, st.text.DateStyle, st.text.IntervalStyle = st.env.DateOrder, st.env.DateStyle, st.env.IntervalStyle
 	}
 	return &st.text
 }

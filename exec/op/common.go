@@ -138,5 +138,8 @@ func textEnv(env *exec.Env) *types.Env {
 	if env == nil {
 		return &types.Env{}
 	}
-	return &types.Env{TimeZone: env.Location, Names: env.Names, Types: env.Types, Now: types.FromGoTime(env.Now)}
+	return &types.Env{
+		TimeZone: env.Location, Names: env.Names, Types: env.Types, Now: types.FromGoTime(env.Now),
+		DateOrder: env.DateOrder, DateStyle: env.DateStyle, IntervalStyle: env.IntervalStyle,
+	}
 }

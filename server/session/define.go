@@ -28,6 +28,9 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 	if err := t.writable(e.p.ast); err != nil {
 		return pgwire.Result{}, err
 	}
+	if err := s.plainDates(e.p.text); err != nil {
+		return pgwire.Result{}, err
+	}
 	if temp, err := s.concernsTemp(ctx, t, e); err != nil {
 		return pgwire.Result{}, err
 	} else if temp {
@@ -84,7 +87,7 @@ func (d *definer) alone() bool {
 		return true
 	case *ast.Drop:
 		return d.abandon(st)
-	case *ast.CreateExtension, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateSource, *ast.CreateSchema, *ast.CreateRole, *ast.AlterRole, *ast.DropRole, *ast.Grant, *ast.Comment:
+	case *ast.CreateExtension, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateSource, *ast.CreateSchema, *ast.CreateRole, *ast.AlterRole, *ast.AlterSettings, *ast.DropRole, *ast.Grant, *ast.Comment:
 		return true
 	}
 	return false
@@ -129,6 +132,11 @@ func (d *definer) run(ctx context.Context) (string, error) {
 		return "ALTER SEQUENCE", d.alterSequence(st)
 	case *ast.CreateRole:
 		return "CREATE ROLE", d.createRole(st)
+	case *ast.AlterSettings:
+		if st.Role == "" && st.Database != "" {
+			return "ALTER DATABASE", d.alterSettings(st)
+		}
+		return "ALTER ROLE", d.alterSettings(st)
 	case *ast.AlterRole:
 		return "ALTER ROLE", d.alterRole(st)
 	case *ast.DropRole:

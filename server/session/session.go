@@ -62,6 +62,7 @@ func (b *Backend) Connect(_ context.Context, st pgwire.Startup, client pgwire.Cl
 	if err := s.admit(); err != nil {
 		return nil, err
 	}
+	s.beginSettings(b.Engine.Catalog())
 	asRole, wants := "", false
 	for name, v := range st.Params {
 		if strings.EqualFold(name, settingRole) {
@@ -468,7 +469,9 @@ func (s *session) zone() *time.Location {
 // execEnv is what expressions of a statement depend on.
 func (s *session) execEnv(t *tx) *exec.Env {
 	sys := s.sysEnv(t)
+	style, order, interval := s.vars.styles()
 	return &exec.Env{
+		DateStyle: style, DateOrder: order, IntervalStyle: interval,
 		Location: s.zone(), Now: t.start, User: s.user(), SessionUser: s.sessionUser(), Database: Database, SearchPath: slices.DeleteFunc(slices.Clone(sys.SearchPath), func(n string) bool { return n == s.vars.temp }), Names: sys, Types: sys, Objects: sys,
 	}
 }
@@ -497,8 +500,11 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			}
 			return st
 		},
-		Cursors:           s.cursors,
-		Advisory:          advisory{s},
+		Cursors:  s.cursors,
+		Advisory: advisory{s},
+		Shown: func(r *catalog.Relation, text string, want types.Type, pretty bool) string {
+			return s.shown(cat, r, text, want, pretty)
+		},
 		AdvisoryLocks:     s.b.advisory.rows,
 		LockWaits:         func() []syscat.LockWait { return lockWaits(t.inc.LockWaits()) },
 		Sequences:         sequences{s, t},
@@ -530,6 +536,7 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 // typeEnv is what the text of values depends on.
 func (s *session) typeEnv() *types.Env {
 	e := &types.Env{TimeZone: s.zone(), Now: s.now().UnixMicro() - epoch2000}
+	e.DateStyle, e.DateOrder, e.IntervalStyle = s.vars.styles()
 	if s.tx != nil && s.tx.inc != nil {
 		sys := s.sysEnv(s.tx)
 		e.Names, e.Types = sys, sys

@@ -13,6 +13,7 @@ import (
 	"github.com/weirdb/weir/pgwire"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/sqlerr"
+	"github.com/weirdb/weir/sql/types"
 )
 
 // setting is a run-time setting that a session can have.
@@ -164,15 +165,59 @@ func memorySize(v string) (string, bool) {
 	return "", false
 }
 
-func dateStyle(v string) (string, bool) {
-	for _, p := range strings.Split(v, ",") {
-		switch strings.ToLower(strings.TrimSpace(p)) {
-		case "iso", "mdy", "us", "default", "":
-		default:
-			return "", false
-		}
+// dateStyleSetting and intervalStyleSetting are how dates and intervals are read and written.
+const (
+	dateStyleSetting     = "datestyle"
+	intervalStyleSetting = "intervalstyle"
+)
+
+// styles are those of the session.
+func (v *vars) styles() (types.DateStyle, types.DateOrder, types.IntervalStyle) {
+	interval := types.IntervalPostgres
+	if i := slices.Index(types.IntervalStyleNames, v.get(intervalStyleSetting)); i > 0 {
+		interval = types.IntervalStyle(i)
 	}
-	return "ISO, MDY", true
+	date := v.get(dateStyleSetting)
+	if date == defaultDateStyle {
+		return types.DateISO, types.MDY, interval
+	}
+	style, order, _ := types.ParseDateStyle(date, types.DateISO, types.MDY)
+	return style, order, interval
+}
+
+// styleText is what tells one pair of styles from another, "" for the usual ones.
+func (v *vars) styleText() string {
+	date, interval := v.get(dateStyleSetting), v.get(intervalStyleSetting)
+	if date == defaultDateStyle && interval == types.IntervalStyleNames[0] {
+		return ""
+	}
+	return date + ", " + interval
+}
+
+// ambiguousDate is a string literal that may be a date which depends on the order of DateStyle.
+var ambiguousDate = regexp.MustCompile(`'[^']*\b\d{1,2}[-/. ]\d{1,2}[-/. ]\d{1,4}\b[^']*'`)
+
+// plainDates refuses such dates in definitions unless the order is the usual one: they are kept as text, and read again without the
+// session.
+func (s *session) plainDates(text string) error {
+	if _, order, _ := s.vars.styles(); order == types.MDY {
+		return nil
+	}
+	if at := ambiguousDate.FindStringIndex(text); at != nil {
+		return sqlerr.New(sqlerr.FeatureNotSupported, at[0], "a date that depends on DateStyle is not supported in a definition").
+			WithHint("Write dates as YYYY-MM-DD.")
+	}
+	return nil
+}
+
+// defaultDateStyle is the value of DateStyle that nobody has set.
+const defaultDateStyle = "ISO, MDY"
+
+// dateStyle completes a value of DateStyle by what is set.
+func (v *vars) dateStyle(val string) (text, problem string) {
+	style, order, _ := v.styles()
+	style, order, problem = types.ParseDateStyle(val, style, order)
+	return types.DateStyleText(style, order), problem
 }
 
 // shareSetting tells whether the joins of a new view or sink read relations by key.
@@ -201,8 +246,8 @@ func makeSettings() map[string]*setting {
 		{name: "server_version_num", def: "150000", fixed: true, help: "Shows the server version as an integer."},
 		{name: "server_encoding", def: "UTF8", report: true, fixed: true, help: "Shows the server character set encoding."},
 		{name: "client_encoding", def: "UTF8", report: true, check: clientEncoding, help: "Sets the client's character set encoding."},
-		{name: "DateStyle", def: "ISO, MDY", report: true, check: dateStyle, help: "Sets the display format for date and time values."},
-		{name: "IntervalStyle", def: "postgres", report: true, check: oneOf("postgres"), help: "Sets the display format for interval values."},
+		{name: "DateStyle", def: defaultDateStyle, report: true, help: "Sets the display format for date and time values."},
+		{name: "IntervalStyle", def: "postgres", report: true, check: oneOf(types.IntervalStyleNames...), help: "Sets the display format for interval values."},
 		{name: "TimeZone", def: "UTC", report: true, check: timezone, help: "Sets the time zone for displaying and interpreting time stamps."},
 		{name: "integer_datetimes", def: "on", report: true, fixed: true, help: "Shows whether datetimes are integer based."},
 		{name: "standard_conforming_strings", def: "on", report: true, check: oneOf("on"), help: "Causes '...' strings to treat backslashes literally."},
@@ -311,11 +356,8 @@ func makeSettings() map[string]*setting {
 }
 
 func clientEncoding(v string) (string, bool) {
-	switch strings.ToLower(strings.NewReplacer("-", "", "_", "", "'", "").Replace(v)) {
-	case "utf8", "unicode":
-		return "UTF8", true
-	case "sqlascii":
-		return "SQL_ASCII", true
+	if e := pgwire.FindEncoding(v); e != nil {
+		return e.Name, true
 	}
 	return "", false
 }
@@ -372,6 +414,13 @@ func (v *vars) assign(name string, values []string) error {
 		return nil
 	}
 	val := strings.Join(values, ", ")
+	if key == dateStyleSetting {
+		n, problem := v.dateStyle(val)
+		if problem != "" {
+			return sqlerr.Newf(sqlerr.InvalidParameterValue, "invalid value for parameter %q: %q", s.name, val).WithDetail("%s", problem)
+		}
+		val = n
+	}
 	if s.check != nil {
 		n, ok := s.check(val)
 		if !ok {

@@ -40,6 +40,7 @@ type prepared struct {
 	version uint64
 	path    []string
 	zone    string
+	styles  string
 	user    string
 	bound   *planner.Bound
 	// variable gives a name that is no column a meaning, as planner.Config.Variable; nil: it has none.
@@ -173,8 +174,8 @@ func (p *prepared) plan(t *tx) error {
 	s := p.s
 	cat := t.catalog()
 	path := s.vars.searchPath(s.user())
-	zone := s.vars.get("timezone")
-	if p.bound != nil && p.version == cat.Version && slices.Equal(p.path, path) && p.zone == zone && p.user == s.user() && !p.lostIndex(t) {
+	zone, styles := s.vars.get("timezone"), s.vars.styleText()
+	if p.bound != nil && p.version == cat.Version && slices.Equal(p.path, path) && p.zone == zone && p.styles == styles && p.user == s.user() && !p.lostIndex(t) {
 		return nil
 	}
 	s.variable = p.variable
@@ -205,7 +206,7 @@ func (p *prepared) plan(t *tx) error {
 	if err != nil {
 		return err
 	}
-	p.bound, p.columns, p.version, p.path, p.zone, p.user = b, cols, cat.Version, path, zone, s.user()
+	p.bound, p.columns, p.version, p.path, p.zone, p.styles, p.user = b, cols, cat.Version, path, zone, styles, s.user()
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/weirdb/weir/exec/vec"
+	"github.com/weirdb/weir/planner"
+	"github.com/weirdb/weir/server/syscat"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
 	"github.com/weirdb/weir/sql/sqlerr"
@@ -75,6 +77,23 @@ func (s *session) firstRow(ctx context.Context, t *tx, text string) (row []types
 	}}
 	_, err = s.query(ctx, t, e)
 	return row, ts, err
+}
+
+// shown writes an expression of a relation as PostgreSQL's catalogs show it, "" if that is not known.
+func (s *session) shown(cat *catalog.Catalog, rel *catalog.Relation, text string, want types.Type, pretty bool) string {
+	e, err := parse.ParseExpr(text)
+	if err != nil {
+		return ""
+	}
+	pl := planner.New(planner.Config{
+		Catalog: syscat.WithSystem(cat), Registry: s.b.Registry, ParseQuery: parse.ParseQuery, ParseExpr: parse.ParseExpr, Env: &types.Env{},
+		SearchPath: s.vars.searchPath(s.user()), QuoteIdent: quoteIdent,
+	})
+	out, ok := pl.Shown(e, rel, want, pretty)
+	if !ok {
+		return ""
+	}
+	return out
 }
 
 // refreshUnique verifies the unique indexes of a view that is refreshed.

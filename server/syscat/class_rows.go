@@ -123,7 +123,11 @@ func (e *Env) defaultText(x *object, a attribute) string {
 		}
 		return "nextval(" + quoteLiteral(e.qualified(seq)) + "::regclass)"
 	}
-	return defaultAsPostgres(e.unpin(a.Default), a.Type)
+	text := e.unpin(a.Default)
+	if s := defaultAsPostgres(text, a.Type); s != text {
+		return s
+	}
+	return e.shown(x.rel, text, a.Type, false)
 }
 
 // defaultAsPostgres writes a default the way PostgreSQL does, where programs that read defaults depend on
@@ -202,7 +206,7 @@ func indexRows(c *content) {
 		exprs := strings.Join(slices.DeleteFunc(slices.Clone(ix.exprs), func(s string) bool { return s == "" }), ", ")
 		nums := append(slices.Clone(ix.key), ix.include...)
 		c.add(x.oid, x.rel.ID, len(nums), len(ix.key), ix.unique, ix.nullsEqual, ix.primary, true,
-			true, true, true, nums, colls, classes, opts, orNull(exprs), orNull(ix.where))
+			true, true, true, nums, colls, classes, opts, orNull(exprs), orNull(c.env.shown(x.rel, ix.where, types.T(types.Bool), false)))
 	}
 }
 

@@ -43,6 +43,6 @@ func databaseRelations() []relation {
 		{schema: pgCatalog, name: "pg_shdescription", oid: 2396, cols: `
 			objoid oid!, classoid oid!, description text!`},
 		{schema: pgCatalog, name: "pg_db_role_setting", oid: 2964, cols: `
-			setdatabase oid!, setrole oid!, setconfig text[]`},
+			setdatabase oid!, setrole oid!, setconfig text[]`, rows: settingsOfRows},
 	}
 }

@@ -207,3 +207,24 @@ func functionRows(c *content) {
 		return types.Compare(types.T(types.Name), a[0], b[0])
 	})
 }
+
+// settingsOfRows lists the settings that ALTER ROLE and ALTER DATABASE made.
+func settingsOfRows(c *content) {
+	c.columns("setdatabase", "setrole", "setconfig")
+	add := func(database, role catalog.ID, list []catalog.Option) {
+		if len(list) == 0 {
+			return
+		}
+		texts := make([]string, len(list))
+		for i, o := range list {
+			texts[i] = o.Name + "=" + o.Value
+		}
+		c.add(database, role, texts)
+	}
+	add(0, 0, c.cat.Settings)
+	add(databaseID, 0, c.cat.DatabaseSettings)
+	for _, r := range c.cat.RoleList() {
+		add(0, roleID(r.Name), r.Settings)
+		add(databaseID, roleID(r.Name), r.DatabaseSettings)
+	}
+}

@@ -218,7 +218,8 @@ func (t implTable) session() {
 		}
 		return types.DInt(c.TxID), nil
 	}, "txid_current_if_assigned()")
-	t.always(types.DStr("UTF8"), "pg_client_encoding()", "getdatabaseencoding()")
+	t.always(types.DStr("UTF8"), "getdatabaseencoding()")
+	t.set(func(c *call) (types.Datum, error) { return c.setting("client_encoding", true) }, "pg_client_encoding()")
 	t.set(func(c *call) (types.Datum, error) {
 		switch c.args[0].I {
 		case utf8Encoding:

@@ -23,7 +23,14 @@ func (t implTable) definitions() {
 		return types.DStr(c.formatTypeOID(uint32(c.oid(0)), c.args[1])), nil
 	}, "format_type(oid,int4)")
 	// What PostgreSQL keeps as a tree is kept as text here.
-	t.set(func(c *call) (types.Datum, error) { return c.args[0], nil }, "pg_get_expr(text,oid)", "pg_get_expr(text,oid,bool)")
+	t.set(func(c *call) (types.Datum, error) { return c.args[0], nil }, "pg_get_expr(text,oid)")
+	t.set(func(c *call) (types.Datum, error) {
+		x := c.object(c.oid(1))
+		if x == nil || !c.args[2].Bool() {
+			return c.args[0], nil
+		}
+		return types.DStr(c.shown(x.rel, c.text(0), types.T(types.Unknown), true)), nil
+	}, "pg_get_expr(text,oid,bool)")
 	viewdef := func(c *call, x *object) types.Datum {
 		if x == nil || x.kind != kindView && x.kind != kindMatView {
 			return types.Null
@@ -244,7 +251,7 @@ func (e *Env) indexDefinition(x *object, col int, pretty bool) string {
 		if k > 0 {
 			s = quoteIdent(x.rel.Columns[k-1].Name)
 		} else {
-			s = x.index.exprs[i]
+			s = e.indexExpr(x, x.index.exprs[i], pretty)
 		}
 		if col != 0 {
 			if i+1 == col {
@@ -277,11 +284,35 @@ func (e *Env) indexDefinition(x *object, col int, pretty bool) string {
 		table = e.qualified(t)
 	}
 	return "CREATE " + unique + "INDEX " + quoteIdent(x.name) + " ON " + table + " USING btree (" + strings.Join(items, ", ") + ")" +
-		indexTail(x)
+		e.indexTail(x, pretty)
+}
+
+// indexExpr is an expression of an index: in parentheses, unless it is a call.
+func (e *Env) indexExpr(x *object, text string, pretty bool) string {
+	s := e.shown(x.rel, text, types.T(types.Unknown), pretty)
+	tree, err := parse.ParseExpr(text)
+	if err != nil {
+		return s
+	}
+	if f, ok := tree.(*ast.Func); ok && !f.Special {
+		return s
+	}
+	return "(" + s + ")"
+}
+
+// shown is an expression over the columns of rel as PostgreSQL shows it, or as it was written if that is not known.
+func (e *Env) shown(rel *catalog.Relation, text string, want types.Type, pretty bool) string {
+	if e.Shown == nil || rel == nil || strings.TrimSpace(text) == "" {
+		return text
+	}
+	if s := e.Shown(rel, text, want, pretty); s != "" {
+		return e.unpin(s)
+	}
+	return text
 }
 
 // indexTail is what follows the columns in CREATE INDEX.
-func indexTail(x *object) string {
+func (e *Env) indexTail(x *object, pretty bool) string {
 	tail := ""
 	if len(x.index.include) > 0 {
 		var names []string
@@ -294,7 +325,11 @@ func indexTail(x *object) string {
 		tail += " NULLS NOT DISTINCT"
 	}
 	if x.index.where != "" {
-		tail += " WHERE (" + strings.TrimSpace(x.index.where) + ")"
+		where := "(" + strings.TrimSpace(x.index.where) + ")"
+		if s := e.shown(x.rel, x.index.where, types.T(types.Bool), pretty); s != x.index.where {
+			where = s
+		}
+		tail += " WHERE " + where
 	}
 	return tail
 }
@@ -353,10 +388,14 @@ func (e *Env) constraintDefinition(oid catalog.ID, pretty bool) string {
 	if n.notValid {
 		tail = " NOT VALID"
 	}
-	if pretty {
-		return "CHECK (" + e.unpin(n.expr) + ")" + tail
+	text := e.unpin(n.expr)
+	if !pretty {
+		text = "(" + text + ")"
 	}
-	return "CHECK ((" + e.unpin(n.expr) + "))" + tail
+	if s := e.shown(n.rel.rel, n.expr, types.T(types.Bool), pretty); s != n.expr {
+		text = s
+	}
+	return "CHECK (" + text + ")" + tail
 }
 
 func serialSequence(c *call) (types.Datum, error) {

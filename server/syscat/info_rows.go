@@ -273,7 +273,7 @@ func infoCheckRows(c *content) {
 	db := c.env.Database
 	for _, n := range c.env.objects().constraints {
 		if n.kind == 'c' {
-			c.add(db, n.rel.schema, n.name, "("+c.env.unpin(n.expr)+")")
+			c.add(db, n.rel.schema, n.name, c.env.checkClause(n))
 		}
 	}
 	for _, d := range c.env.objects().domains {
@@ -354,4 +354,12 @@ func infoViewTableRows(c *content) {
 			}
 		}
 	}
+}
+
+// checkClause is the condition of a CHECK constraint.
+func (e *Env) checkClause(n *constraint) string {
+	if s := e.shown(n.rel.rel, n.expr, types.T(types.Bool), false); s != n.expr {
+		return s
+	}
+	return "(" + e.unpin(n.expr) + ")"
 }

@@ -71,6 +71,9 @@ type Env struct {
 	AdvisoryLocks func() []AdvisoryLock
 	// LockWaits are the waits for locks of tables and rows; nil: none.
 	LockWaits func() []LockWait
+	// Shown writes an expression of a relation as PostgreSQL shows it, "" if that is not known; a literal alone has the type want. Nil:
+	// expressions are shown as they were written.
+	Shown func(rel *catalog.Relation, text string, want types.Type, pretty bool) string
 	// RowErrors are those that the user may see; nil: there are none.
 	RowErrors func() ([]RowError, error)
 	// Subscriptions are those of all sessions; nil: none.

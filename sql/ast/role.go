@@ -1,5 +1,7 @@
 package ast
 
+import "strings"
+
 type (
 	// RoleOption is an option of CREATE or ALTER ROLE.
 	RoleOption struct {
@@ -28,6 +30,14 @@ type (
 		NewName     string
 		Add, Remove []string
 		Pos         int
+	}
+	// AlterSettings is ALTER ROLE role ("" for ALL) or, without a role, ALTER DATABASE, with SET or RESET. Database is that of IN DATABASE,
+	// or the one that is altered.
+	AlterSettings struct {
+		Role, Database string
+		Set            *Set
+		Reset          *Reset
+		Pos            int
 	}
 	// DropRole is DROP ROLE, USER or GROUP.
 	DropRole struct {
@@ -62,8 +72,17 @@ type (
 	}
 )
 
-func (*CreateRole) stmt() {}
-func (*AlterRole) stmt()  {}
-func (*DropRole) stmt()   {}
-func (*Grant) stmt()      {}
-func (*Reassign) stmt()   {}
+func (*CreateRole) stmt()    {}
+func (*AlterRole) stmt()     {}
+func (*AlterSettings) stmt() {}
+func (*DropRole) stmt()      {}
+
+// Setting is the name of what is set or reset, in lower case; "all" for all.
+func (a *AlterSettings) Setting() string {
+	if a.Reset != nil {
+		return strings.ToLower(a.Reset.Name)
+	}
+	return strings.ToLower(a.Set.Name)
+}
+func (*Grant) stmt()    {}
+func (*Reassign) stmt() {}

@@ -380,6 +380,9 @@ type Catalog struct {
 	Types map[ID]*Type `json:",omitempty"`
 	// Roles are the roles by name, the bootstrap role only if it was changed.
 	Roles map[string]Role `json:",omitempty"`
+	// Settings are what all sessions begin with, DatabaseSettings those of the database.
+	Settings         []Option `json:",omitempty"`
+	DatabaseSettings []Option `json:",omitempty"`
 	// Pending are materialized views that are being created in the background. Nobody can read them yet; their names are taken.
 	Pending map[ID]*Relation `json:",omitempty"`
 	// TempSchema is the schema of the temporary relations of a session, which is also called pg_temp; "" if it has none.

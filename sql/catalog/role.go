@@ -24,6 +24,9 @@ type Role struct {
 	// MemberOf are the roles that this one is a member of.
 	MemberOf []Membership `json:",omitempty"`
 	Comment  string       `json:",omitempty"`
+	// Settings are what the role's sessions begin with, DatabaseSettings what ALTER ROLE ... IN DATABASE said.
+	Settings         []Option `json:",omitempty"`
+	DatabaseSettings []Option `json:",omitempty"`
 }
 
 // Membership makes a role a member of another.

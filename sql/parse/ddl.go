@@ -141,6 +141,10 @@ func (p *parser) alter() ast.Statement {
 	if p.isOneOf("type", "domain") {
 		return p.alterType(a.Pos)
 	}
+	if p.isWord("database") && (isWord(p.peek(2), "set") && !isWord(p.peek(3), "tablespace") || isWord(p.peek(2), "reset")) {
+		p.next()
+		return p.alterSettings(&ast.AlterSettings{Database: p.colID(), Pos: a.Pos})
+	}
 	kind, ok := p.objectKind()
 	if !ok {
 		if name, ok := p.otherKind("ALTER"); ok {

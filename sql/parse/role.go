@@ -113,8 +113,9 @@ func (p *parser) alterRole(pos int) ast.Statement {
 	a := &ast.AlterRole{Pos: pos}
 	group := p.isWord("group")
 	p.next()
-	if p.isWord("all") {
-		return p.unsupportedClause(pos, "ALTER ROLE ALL")
+	if p.isWord("all") && (isWord(p.peek(1), "set") || isWord(p.peek(1), "reset") || isWord(p.peek(1), "in")) {
+		p.next()
+		return p.alterSettings(&ast.AlterSettings{Pos: pos})
 	}
 	a.Name = p.roleName()
 	switch {
@@ -122,7 +123,7 @@ func (p *parser) alterRole(pos int) ast.Statement {
 		a.NewName = p.roleName()
 		return a
 	case p.isOneOf("set", "reset"), p.isWords("in", "database"):
-		return p.unsupportedClause(pos, "ALTER ROLE ... SET")
+		return p.alterSettings(&ast.AlterSettings{Role: a.Name, Pos: pos})
 	case group && p.acceptPhrase("add", "user"):
 		a.Add = p.roleList(p.roleName)
 		return a
@@ -132,6 +133,35 @@ func (p *parser) alterRole(pos int) ast.Statement {
 	}
 	p.acceptWord("with")
 	a.Options = p.roleOptions(false)
+	return a
+}
+
+// alterSettings reads [IN DATABASE name] SET ... or RESET ... of ALTER ROLE and ALTER DATABASE.
+func (p *parser) alterSettings(a *ast.AlterSettings) ast.Statement {
+	if a.Database == "" && p.acceptWords("in", "database") {
+		a.Database = p.colID()
+	}
+	switch {
+	case p.isWord("set"):
+		at := *p.peek(1)
+		switch s := p.set().(type) {
+		case *ast.Set:
+			if a.Set = s; s.Local || s.Name == "transaction_mode" || s.Name == "session_characteristics" {
+				p.unexpectedAt(&at)
+			}
+		default:
+			p.unexpectedAt(&at)
+		}
+	case p.isWord("reset"):
+		if r, ok := p.reset().(*ast.Reset); ok {
+			a.Reset = r
+		}
+	default:
+		p.unexpected()
+	}
+	if p.err != nil {
+		return nil
+	}
 	return a
 }
 

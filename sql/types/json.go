@@ -283,7 +283,7 @@ func AppendJSONText(dst []byte, t Type, d Datum, pretty bool, env *Env) ([]byte,
 	case Json, Jsonb:
 		return append(dst, d.S...), nil
 	case Float4, Float8, Numeric:
-		text := Format(t, d, env)
+		text := jsonFormat(t, d, env)
 		if c := text[len(text)-1]; c == 'N' || c == 'y' { // NaN, Infinity
 			return AppendJSONString(dst, text), nil
 		}

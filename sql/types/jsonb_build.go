@@ -25,7 +25,7 @@ func appendJSONDatum(dst []byte, t Type, d Datum, env *Env) ([]byte, error) {
 	case Int2, Int4, Int8:
 		return appendInt(dst, d.I), nil
 	case Float4, Float8, Numeric:
-		text := Format(t, d, env)
+		text := jsonFormat(t, d, env)
 		num, err := ParseDecimal(text)
 		if err != nil || !num.IsFinite() {
 			return AppendJSONString(dst, text), nil
@@ -37,7 +37,7 @@ func appendJSONDatum(dst []byte, t Type, d Datum, env *Env) ([]byte, error) {
 		s, err := ParseJSON(d.S)
 		return append(dst, s...), err
 	case Timestamp, Timestamptz:
-		text := Format(t, d, env)
+		text := jsonFormat(t, d, env)
 		if !IsInfinite(d.I) {
 			// JSON dates are ISO 8601 proper: a T, and minutes in every offset.
 			text = strings.Replace(text, " ", "T", 1)
@@ -73,7 +73,7 @@ func appendJSONDatum(dst []byte, t Type, d Datum, env *Env) ([]byte, error) {
 	if t.Kind.IsComposite() {
 		return appendJSONRow(dst, t, d, env)
 	}
-	return AppendJSONString(dst, Format(t, d, env)), nil
+	return AppendJSONString(dst, jsonFormat(t, d, env)), nil
 }
 
 // appendJSONRow appends a value of a composite type, an object with the names of its attributes.

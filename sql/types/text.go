@@ -17,6 +17,9 @@ type Env struct {
 	Now int64
 	// DateOrder reads ambiguous dates.
 	DateOrder DateOrder
+	// DateStyle and IntervalStyle are how values are written; IntervalSQL also reads signs in its way.
+	DateStyle     DateStyle
+	IntervalStyle IntervalStyle
 	// Names resolves the names of reg* types; nil knows types only.
 	Names ObjectNames
 	// Types describes the types that users made; nil knows none.
@@ -123,6 +126,9 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 		if err != nil {
 			return Null, err
 		}
+		if env != nil && env.IntervalStyle == IntervalSQL {
+			v = negateSQL(s, v)
+		}
 		return DSpan(v), nil
 	case UUID:
 		u, err := ParseUUID(s)
@@ -170,8 +176,8 @@ func intDatum(v int64, err error) (Datum, error) {
 	return DInt(v), nil
 }
 
-// AppendText appends the text form of a value that is not NULL, as Postgres prints it with
-// DateStyle ISO and IntervalStyle postgres.
+// AppendText appends the text form of a value that is not NULL, as Postgres prints it. Dates, times and intervals are in the
+// styles of env.
 func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 	switch t.Kind {
 	case Bool:
@@ -190,14 +196,26 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 	case Numeric:
 		return d.Dec.AppendText(dst)
 	case Date:
+		if out, ok := appendStyled(dst, t, d, env); ok {
+			return out
+		}
 		return AppendDate(dst, d.I)
 	case Time:
 		return AppendTime(dst, d.I)
 	case Timestamp:
+		if out, ok := appendStyled(dst, t, d, env); ok {
+			return out
+		}
 		return AppendTimestamp(dst, d.I)
 	case Timestamptz:
+		if out, ok := appendStyled(dst, t, d, env); ok {
+			return out
+		}
 		return AppendTimestamptz(dst, d.I, env.zone())
 	case Interval:
+		if out, ok := appendStyled(dst, t, d, env); ok {
+			return out
+		}
 		return AppendInterval(dst, d.Span)
 	case Bytea:
 		return appendHex(append(dst, '\\', 'x'), d.S)
