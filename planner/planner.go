@@ -493,6 +493,21 @@ func (p *Planner) Shown(e ast.Expr, rel *catalog.Relation, want types.Type, pret
 	return sqltext.Canonical(x, func(c *scalar.Column) string { return p.cfg.QuoteIdent(c.Name) }, pretty)
 }
 
+// ShownOver is Shown for an expression whose names are all those of Config.Variable: param gives the text of one. Lines of CASE are
+// indented.
+func (p *Planner) ShownOver(e ast.Expr, param func(n int) string, indent int, pretty bool) (text string, ok bool) {
+	x, err := p.binder(nil).Expr(e, nil, types.T(types.Unknown), "expressions")
+	if err != nil {
+		return "", false
+	}
+	if c, isConst := x.(*scalar.Const); isConst && c.T.Kind == types.Unknown {
+		if x, err = p.binder(nil).Expr(e, nil, types.T(types.Text), "expressions"); err != nil {
+			return "", false
+		}
+	}
+	return sqltext.CanonicalOver(x, param, indent, pretty)
+}
+
 // FunctionsIn lists the functions in SQL that a stand-alone expression calls, by ID; nil if it cannot be bound.
 func (p *Planner) FunctionsIn(e ast.Expr, rel *catalog.Relation, what string) []catalog.ID {
 	b := p.binder(nil)

@@ -17,7 +17,16 @@ func Canonical(e scalar.Expr, col func(*scalar.Column) string, pretty bool) (tex
 	return c.expr(e, false), c.ok
 }
 
+// CanonicalOver is Canonical for an expression over parameters, for which param has the texts; CASE begins a line, indented.
+func CanonicalOver(e scalar.Expr, param func(n int) string, indent int, pretty bool) (text string, ok bool) {
+	c := &canonical{param: param, indent: indent, pretty: pretty, ok: true}
+	return c.expr(e, true), c.ok
+}
+
 type canonical struct {
+	// param gives the text of a parameter, and indent is where CASE begins a line; nil: there are no parameters, and no lines.
+	param  func(n int) string
+	indent int
 	col    func(*scalar.Column) string
 	pretty bool
 	ok     bool
@@ -30,6 +39,12 @@ func (c *canonical) expr(e scalar.Expr, implicit bool) string {
 		return c.col(e)
 	case *scalar.Const:
 		return c.constant(e)
+	case *scalar.Param:
+		if c.param != nil {
+			return c.param(e.N)
+		}
+	case *scalar.Case:
+		return c.choice(e)
 	case *scalar.Call:
 		return c.call(e, implicit)
 	case *scalar.And:
@@ -80,6 +95,22 @@ func (c *canonical) expr(e scalar.Expr, implicit bool) string {
 	return "?"
 }
 
+// choice writes CASE.
+func (c *canonical) choice(e *scalar.Case) string {
+	line := func(s string) string { return " " + s }
+	if c.param != nil {
+		line = func(s string) string { return "\n" + strings.Repeat(" ", c.indent) + s }
+	}
+	out := strings.TrimPrefix(line("CASE"), " ")
+	c.indent += 4
+	for _, x := range e.Whens {
+		out += line("WHEN ") + c.expr(x.Cond, false) + " THEN " + c.expr(x.Result, true)
+	}
+	out += line("ELSE ") + c.expr(e.Else, true)
+	c.indent -= 4
+	return out + line("END")
+}
+
 func (c *canonical) parens(s string) string {
 	if c.pretty {
 		return s
@@ -115,7 +146,7 @@ func (c *canonical) junction(args []scalar.Expr, word string, parent scalar.Expr
 // simple tells whether an operand needs no parentheses below its parent in the pretty form.
 func simple(e, parent scalar.Expr) bool {
 	switch x := e.(type) {
-	case *scalar.Column, *scalar.Const, *scalar.MinMax, *scalar.MakeArray:
+	case *scalar.Column, *scalar.Param, *scalar.Const, *scalar.MinMax, *scalar.MakeArray, *scalar.Case:
 		return true
 	case *scalar.Coalesce:
 		return true

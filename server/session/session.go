@@ -500,8 +500,9 @@ func (s *session) sysEnv(t *tx) *syscat.Env {
 			}
 			return st
 		},
-		Cursors:  s.cursors,
-		Advisory: advisory{s},
+		Cursors:   s.cursors,
+		Advisory:  advisory{s},
+		ShownView: func(r *catalog.Relation, text string, pretty bool) string { return s.viewText(cat, r, text, pretty) },
 		Shown: func(r *catalog.Relation, text string, want types.Type, pretty bool) string {
 			return s.shown(cat, r, text, want, pretty)
 		},

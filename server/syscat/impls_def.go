@@ -35,7 +35,14 @@ func (t implTable) definitions() {
 		if x == nil || x.kind != kindView && x.kind != kindMatView {
 			return types.Null
 		}
-		return textOrNull(c.viewDefinition(x.rel))
+		pretty := false
+		if len(c.args) > 1 {
+			pretty = c.args[1].I != 0
+			if c.types[1].Kind != types.Bool {
+				pretty = true // with a width of lines
+			}
+		}
+		return textOrNull(c.viewDefinition(x.rel, pretty))
 	}
 	t.set(func(c *call) (types.Datum, error) { return viewdef(c, c.object(c.oid(0))), nil },
 		"pg_get_viewdef(oid)", "pg_get_viewdef(oid,bool)", "pg_get_viewdef(oid,int4)")
@@ -191,12 +198,18 @@ func (e *Env) formatTypeOID(oid uint32, mod types.Datum) string {
 }
 
 // viewDefinition is the defining query of a view, as a statement.
-func (e *Env) viewDefinition(r *catalog.Relation) string {
+func (e *Env) viewDefinition(r *catalog.Relation, pretty bool) string {
 	q := strings.TrimRight(strings.TrimSpace(e.unpin(r.Query)), "; \n\t")
 	if q == "" {
 		return ""
 	}
-	return " " + e.withSchemas(q, r.Meant()) + ";"
+	q = e.withSchemas(q, r.Meant())
+	if e.ShownView != nil {
+		if s := e.ShownView(r, q, pretty); s != "" {
+			return s + ";"
+		}
+	}
+	return " " + q + ";"
 }
 
 // withSchemas writes the schemas of those relations of a query that the search path does not find: what dumps the definitions of views

@@ -155,7 +155,7 @@ func infoViewsRows(c *content) {
 		"is_insertable_into", "is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into")
 	for _, x := range c.all() {
 		if tableTypes[x.kind] == "VIEW" {
-			c.add(c.env.Database, x.schema, x.name, orNull(c.env.viewDefinition(x.rel)), "NONE", "NO", "NO", "NO", "NO", "NO")
+			c.add(c.env.Database, x.schema, x.name, orNull(c.env.viewDefinition(x.rel, false)), "NONE", "NO", "NO", "NO", "NO", "NO")
 		}
 	}
 }

@@ -74,6 +74,8 @@ type Env struct {
 	// Shown writes an expression of a relation as PostgreSQL shows it, "" if that is not known; a literal alone has the type want. Nil:
 	// expressions are shown as they were written.
 	Shown func(rel *catalog.Relation, text string, want types.Type, pretty bool) string
+	// ShownView writes the query of a view as PostgreSQL shows it, "" if that is not known. Nil: as it was written.
+	ShownView func(rel *catalog.Relation, text string, pretty bool) string
 	// RowErrors are those that the user may see; nil: there are none.
 	RowErrors func() ([]RowError, error)
 	// Subscriptions are those of all sessions; nil: none.

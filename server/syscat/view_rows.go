@@ -28,7 +28,7 @@ func viewsRows(c *content) {
 	c.columns("schemaname", "viewname", "viewowner", "definition")
 	for _, x := range c.all() {
 		if x.kind == kindView {
-			c.add(x.schema, x.name, ownerName(x.owner), orNull(c.env.viewDefinition(x.rel)))
+			c.add(x.schema, x.name, ownerName(x.owner), orNull(c.env.viewDefinition(x.rel, false)))
 		}
 	}
 }
@@ -37,7 +37,7 @@ func matviewsRows(c *content) {
 	c.columns("schemaname", "matviewname", "matviewowner", "hasindexes", "ispopulated", "definition")
 	for _, x := range c.env.objects().list {
 		if x.kind == kindMatView {
-			c.add(x.schema, x.name, ownerName(x.owner), len(c.env.indexesOf(x.oid)) > 0, true, orNull(c.env.viewDefinition(x.rel)))
+			c.add(x.schema, x.name, ownerName(x.owner), len(c.env.indexesOf(x.oid)) > 0, true, orNull(c.env.viewDefinition(x.rel, false)))
 		}
 	}
 }

@@ -55,6 +55,9 @@ func (r *Registry) ByID(id string) *Func { return r.byID[id] }
 // HasName tells whether any function (not operator) is called name.
 func (r *Registry) HasName(name string) bool { return len(r.funcs[name]) > 0 }
 
+// Named lists the functions of a name, operators not among them.
+func (r *Registry) Named(name string) []*Func { return r.funcs[name] }
+
 // All lists every Func in the order of IDs.
 func (r *Registry) All() []*Func {
 	ids := slices.Sorted(maps.Keys(r.byID))
