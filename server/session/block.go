@@ -204,6 +204,7 @@ func (s *session) defineInBlock(ctx context.Context, t *tx, e *execution) (pgwir
 
 // commitLocked makes definitions and writes durable; t.mu is held.
 func (t *tx) commitLocked(ctx context.Context, sync bool) error {
+	t.commits++
 	var temp *engine.Temp
 	if t.temp != nil {
 		temp = t.temp.Keep()

@@ -263,6 +263,10 @@ func (d *doing) guarded(ctx context.Context, b *plpgsql.Block) (going, error) {
 	if err == nil || ctx.Err() != nil || d.t.inc.Ctx.Err() != nil {
 		return next, err
 	}
+	if sp.commits != d.t.commits && d.t.temp != nil {
+		// A definition took effect at once, and what temporary tables had before it is not kept.
+		return going{}, err
+	}
 	e := sqlerr.From(err)
 	for _, h := range b.Handlers {
 		if !slices.ContainsFunc(h.Conditions, func(c string) bool { return plpgsql.Matches(c, string(e.Code)) }) {

@@ -50,7 +50,7 @@ func (d *definer) alterSettings(st *ast.AlterSettings) error {
 		change = func(old []catalog.Option) []catalog.Option { return without(old, one) }
 	}
 	if name == "" {
-		return d.t.inc.Change(d.ctx, func(c *catalog.Catalog) {
+		return d.to().Change(d.ctx, func(c *catalog.Catalog) {
 			if st.Database != "" {
 				c.DatabaseSettings = change(c.DatabaseSettings)
 			} else {

@@ -139,6 +139,8 @@ type tx struct {
 	// listens and notes are what LISTEN, UNLISTEN and NOTIFY said, for the commit.
 	listens []listening
 	notes   []note
+	// commits counts how often what was written has been committed on the way, for a definition that takes effect at once.
+	commits int
 	// saves are the savepoints, and vars the settings to go back to.
 	saves []savepoint
 	vars  map[string]string
@@ -154,8 +156,8 @@ type savepoint struct {
 	vars map[string]string
 	// open is how many cursors were opened before; listens and notes are how many there were.
 	open, listens, notes int
-	// local is how many advisory locks the transaction had.
-	local int
+	// local is how many advisory locks the transaction had, and commits what it had counted.
+	local, commits int
 }
 
 func (s *session) Params() []pgwire.ParameterStatus {

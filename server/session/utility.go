@@ -10,6 +10,8 @@ import (
 
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/pgwire"
+	"github.com/weirdb/weir/server/engine"
+	"github.com/weirdb/weir/server/table"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
@@ -133,12 +135,17 @@ func (s *session) savepoints(st *ast.Transaction, explicit bool) (pgwire.Result,
 
 // save makes a savepoint.
 func (s *session) save(t *tx, name string) savepoint {
-	return savepoint{name, t.writes.Save(), t.defs.Mark(), t.temp.Mark(), s.vars.snapshot(), len(t.open), len(t.listens), len(t.notes), len(s.holder.local)}
+	return savepoint{name, t.writes.Save(), t.defs.Mark(), t.temp.Mark(), s.vars.snapshot(), len(t.open), len(t.listens), len(t.notes), len(s.holder.local), t.commits}
 }
 
 // backTo goes back to a savepoint.
 func (s *session) backTo(t *tx, sp savepoint) {
-	t.temp.Back(sp.temp)
+	if sp.commits != t.commits {
+		// What there was then is committed.
+		sp.defs, sp.at = engine.Mark{}, table.NewTx().Save()
+	} else {
+		t.temp.Back(sp.temp)
+	}
 	t.defs.Back(sp.defs)
 	t.writes.Restore(sp.at)
 	s.closeCursors(t, min(sp.open, len(t.open)))

@@ -36,8 +36,10 @@ type viewShower struct {
 // viewScope are the items of FROM around an expression.
 type viewScope struct {
 	parent *viewScope
-	items  []viewItem
-	from   []ast.TableExpr
+	// sub says that it is that of a subquery in an expression, whose names nobody sees.
+	sub   bool
+	items []viewItem
+	from  []ast.TableExpr
 }
 
 type viewItem struct {
@@ -76,6 +78,18 @@ func (w *viewShower) same(a, b string) bool {
 		if err != nil {
 			return err.Error()
 		}
+		// IN is written as a comparison with an array.
+		w.replace(reflect.ValueOf(q).Elem(), func(e ast.Expr) ast.Expr {
+			in, ok := e.(*ast.InList)
+			if !ok || len(in.List) < 2 {
+				return nil
+			}
+			op := "="
+			if in.Not {
+				op = "<>"
+			}
+			return &ast.AnyAll{P: in.P, Op: op, All: in.Not, L: in.X, R: &ast.Array{P: in.P, Elems: in.List}}
+		})
 		pl := w.planner(nil)
 		bound, err := pl.Bind(q, nil)
 		if err != nil {
@@ -108,6 +122,11 @@ const viewIndent = 8
 
 // query writes a query at an indentation.
 func (w *viewShower) query(q *ast.Select, parent *viewScope, level int) string {
+	return w.queryOf(q, parent, level, false)
+}
+
+// queryOf is query, also for a subquery in an expression (sub).
+func (w *viewShower) queryOf(q *ast.Select, parent *viewScope, level int, sub bool) string {
 	was := w.level
 	w.level = level
 	defer func() { w.level = was }()
@@ -119,6 +138,7 @@ func (w *viewShower) query(q *ast.Select, parent *viewScope, level int) string {
 	case *ast.SelectCore:
 		w.level += viewIndent
 		sc := w.scope(body.From, parent)
+		sc.sub = sub
 		b.WriteString(" " + w.core(body, sc))
 		b.WriteString(w.sort(q.OrderBy, body, sc))
 		b.WriteString(w.limits(q, sc))
@@ -187,7 +207,10 @@ func (w *viewShower) core(c *ast.SelectCore, sc *viewScope) string {
 	first := true
 	column := func(text string) {
 		if !first {
-			b.WriteString("," + w.keyword("", viewIndent, 4))
+			b.WriteString(",")
+			if !strings.HasPrefix(text, "\n") {
+				b.WriteString(w.keyword("", viewIndent, 4))
+			}
 		}
 		first = false
 		b.WriteString(text)
@@ -214,7 +237,10 @@ func (w *viewShower) core(c *ast.SelectCore, sc *viewScope) string {
 		if name == "" {
 			name = w.columnName(t, sc)
 		}
-		shown := "?column?"
+		shown := ""
+		if sc.sub {
+			shown = "?column?"
+		}
 		if ref, ok := t.Expr.(*ast.ColumnRef); ok {
 			shown = ref.Parts[len(ref.Parts)-1]
 		}
@@ -550,13 +576,13 @@ func (w *viewShower) expr(e ast.Expr, sc *viewScope, top bool) string {
 			if !ok {
 				return x
 			}
-			text := "(" + w.query(x.Query, sc, w.level) + ")"
+			text := "(" + w.queryOf(x.Query, sc, w.level, true) + ")"
 			if x.Exists {
 				text = "(EXISTS " + text + ")"
 			}
 			return hold(text, b.Columns[0].Type)
 		case *ast.InQuery:
-			text := "(" + w.expr(x.X, sc, false) + " IN (" + w.query(x.Query, sc, w.level) + "))"
+			text := "(" + w.expr(x.X, sc, false) + " IN (" + w.queryOf(x.Query, sc, w.level, true) + "))"
 			if x.Not {
 				text = "(NOT " + text + ")"
 			}
