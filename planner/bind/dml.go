@@ -290,7 +290,7 @@ func (b *Binder) setClause(s *scope, rel *catalog.Relation, set ast.SetClause, n
 		return plan.Assign{Col: i, Expr: b.assignTo(rel, i, x, leftmost(e))}
 	}
 	if len(set.Columns) == 1 {
-		if _, row := set.Value.(*ast.Row); !row {
+		if _, row := set.Value.(*ast.Row); !row || rel.Columns[b.targetColumn(rel, set.Columns[0])].Type.Kind.IsComposite() {
 			return []plan.Assign{value(set.Columns[0], set.Value)}
 		}
 	}

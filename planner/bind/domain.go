@@ -29,12 +29,12 @@ func (b *Binder) domainChecks(x scalar.Expr, d *catalog.Type) []plan.Check {
 	var out []plan.Check
 	for _, at := range b.cfg.Catalog.Domains(d.ID) {
 		if at.NotNull {
-			out = append(out, plan.Check{Domain: at.Name, Expr: &scalar.IsNull{Node: node(types.Bool, sqlerr.NoPos), X: x, Not: true}})
+			out = append(out, plan.Check{Domain: d.Name, Expr: &scalar.IsNull{Node: node(types.Bool, sqlerr.NoPos), X: x, Not: true}})
 		}
 		for _, c := range at.Checks {
 			e, err := b.cfg.ParseExpr(c.Expr)
 			check(err, sqlerr.NoPos)
-			out = append(out, plan.Check{Name: c.Name, Domain: at.Name, Expr: b.valueExpr(e, x, at.Base)})
+			out = append(out, plan.Check{Name: c.Name, Domain: d.Name, Expr: b.valueExpr(e, x, at.Base)})
 		}
 	}
 	return out
@@ -91,6 +91,10 @@ func (b *Binder) rowAs(row *scalar.MakeRow, to types.Type, ctx fn.CastContext, p
 	out := &scalar.MakeRow{Node: scalar.Node{T: to, Pos: row.Pos}, Names: []string{}}
 	for i, x := range row.Elems {
 		a := u.Attrs[i]
+		// ROW has made text of a literal of unknown type.
+		if c, ok := x.(*scalar.Const); ok && c.T == types.T(types.Text) {
+			x = &scalar.Const{Node: node(types.Unknown, c.Pos), Val: c.Val}
+		}
 		if from := x.Type(); from.Kind != types.Unknown && from != a.Type && !(from.Kind == types.Record && a.Type.Kind.IsComposite()) && !b.cfg.Registry.CanCast(from, a.Type, ctx) {
 			raise(sqlerr.New(sqlerr.CannotCoerce, pos, "cannot cast type record to %s", to).
 				WithDetail("Cannot cast type %s to %s in column %d.", from.WithoutMod(), a.Type, i+1))

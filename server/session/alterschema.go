@@ -65,6 +65,9 @@ func (d *definer) alterSchema(st *ast.Alter) error {
 		for _, f := range d.cat.Functions {
 			used = used || f.Schema == name
 		}
+		for _, t := range d.cat.Types {
+			used = used || t.Schema == name
+		}
 		if used || name == catalog.PublicSchema {
 			return sqlerr.New(sqlerr.FeatureNotSupported, st.Pos, "ALTER SCHEMA ... RENAME of a schema with objects is not supported yet")
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
@@ -17,11 +18,7 @@ import (
 func (d *definer) alterType(st *ast.AlterUserType) error {
 	t, err := d.ownType(st.Name, st.Domain, false)
 	if err != nil {
-		var row *rowTypeError
-		if errors.As(err, &row) {
-			return row.Unwrap()
-		}
-		return err
+		return d.notAltered(err, st)
 	}
 	c := *t
 	c.Labels, c.Attrs, c.Checks = slices.Clone(t.Labels), slices.Clone(t.Attrs), slices.Clone(t.Checks)
@@ -67,6 +64,26 @@ func (d *definer) alterType(st *ast.AlterUserType) error {
 		return d.alterDomain(t, &c, st)
 	}
 	return d.to().Change(d.ctx, func(cat *catalog.Catalog) { cat.PutType(&c) })
+}
+
+// notAltered is what ALTER TYPE says of a name that is not that of a type that it can change.
+func (d *definer) notAltered(err error, st *ast.AlterUserType) error {
+	e := sqlerr.From(err)
+	if e.Code == sqlerr.UndefinedObject {
+		return err
+	}
+	name := strings.Join(st.Name.Parts, ".")
+	if ty, _, terr := d.planner().Type(ast.TypeName{Name: st.Name}); terr == nil && ty.UserKind() == 0 {
+		name = ty.WithoutMod().String()
+	}
+	var row *rowTypeError
+	switch {
+	case st.Domain && e.Code == sqlerr.WrongObjectType:
+		return sqlerr.Newf(e.Code, "%s is not a domain", name)
+	case strings.HasSuffix(st.Action, "_value") && (errors.As(err, &row) || e.Code == sqlerr.InsufficientPrivilege && d.s.trusted(d.cat, d.s.user())):
+		return sqlerr.Newf(sqlerr.WrongObjectType, "%s is not an enum", name)
+	}
+	return e
 }
 
 // addValue is ALTER TYPE ... ADD VALUE.

@@ -66,6 +66,10 @@ func (d *definer) column(rel *catalog.Relation, cd ast.ColumnDef) (catalog.Colum
 	if domain != nil {
 		c.Domain = domain.ID
 	}
+	if rel.HasConnector() && (t.UserKind() != 0 || domain != nil) {
+		return c, sqlerr.New(sqlerr.FeatureNotSupported, cd.Type.Pos, "a column of type %s of a source is not supported yet", t).
+			WithHint("Read it as text, and cast it in a view.")
+	}
 	switch t.Kind {
 	case types.Unknown, types.Void, types.Any, types.AnyElement, types.AnyArray, types.AnyEnum, types.Record:
 		return c, sqlerr.New(sqlerr.InvalidTableDefinition, cd.Pos, "column %q has pseudo-type %s", cd.Name, t)
@@ -739,6 +743,9 @@ func (d *definer) createSink(ctx context.Context, st *ast.CreateSink) error {
 		}
 	}
 	b, err := d.bindQuery(query)
+	if err == nil && target == nil {
+		b, text, err = d.typesAsText(b, text)
+	}
 	if err != nil {
 		return atName(err, st.From)
 	}

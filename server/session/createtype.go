@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirdb/weir/planner"
 	"github.com/weirdb/weir/sql/ast"
 	"github.com/weirdb/weir/sql/catalog"
 	"github.com/weirdb/weir/sql/parse"
@@ -40,6 +41,26 @@ func (s *session) typeByOID(ctx context.Context, oid uint32) (types.Type, bool) 
 		return u.Type().WithoutMod(), true
 	}
 	return (&types.Env{Types: cat}).TypeByOID(oid)
+}
+
+// typesAsText makes text of the columns of a query that are of types of users: what is outside does not know these.
+func (d *definer) typesAsText(b *planner.Bound, text string) (*planner.Bound, string, error) {
+	if !slices.ContainsFunc(b.Columns, func(c planner.OutColumn) bool { return c.Type.UserKind() != 0 }) {
+		return b, text, nil
+	}
+	cols := make([]string, len(b.Columns))
+	for i, c := range b.Columns {
+		if cols[i] = quoteIdent(c.Name); c.Type.UserKind() != 0 {
+			cols[i] += "::text AS " + cols[i]
+		}
+	}
+	text = "SELECT " + strings.Join(cols, ", ") + " FROM (" + strings.TrimRight(strings.TrimSpace(text), ";") + ") AS q"
+	q, err := d.s.parseQuery(text)
+	if err != nil {
+		return nil, "", err
+	}
+	b, err = d.bindQuery(q)
+	return b, text, err
 }
 
 // newType names a new type.

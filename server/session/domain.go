@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weirdb/weir/exec/vec"
 	"github.com/weirdb/weir/planner/plan"
@@ -105,7 +106,33 @@ func upperValue(text string) string {
 		}
 		return true
 	})
-	return parse.RenameColumns(text, places)
+	return inParens(parse.RenameColumns(text, places))
+}
+
+// inParens leaves out parentheses around a whole expression: those that it is printed with are enough.
+func inParens(text string) string {
+	for {
+		t := strings.TrimSpace(text)
+		if len(t) < 2 || t[0] != '(' || t[len(t)-1] != ')' {
+			return t
+		}
+		depth, quoted := 0, false
+		for i := range len(t) - 1 {
+			switch c := t[i]; {
+			case c == '\'' || c == '"':
+				quoted = !quoted
+			case quoted:
+			case c == '(':
+				depth++
+			case c == ')':
+				depth--
+			}
+			if depth == 0 {
+				return t
+			}
+		}
+		text = t[1 : len(t)-1]
+	}
 }
 
 // alterDomain does what only ALTER DOMAIN does; t is as it was, c as it will be.

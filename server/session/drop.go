@@ -163,6 +163,17 @@ func (d *definer) dropSchemas(ctx context.Context, st *ast.Drop) error {
 			functions = append(functions, f)
 		}
 	}
+	if err := d.dropTypesOf(ctx, schemas, st.Cascade); err != nil {
+		return err
+	}
+	for id, r := range named {
+		if d.cat.RelationByID(id) == nil {
+			delete(named, id)
+		} else {
+			named[id] = d.cat.RelationByID(r.ID)
+		}
+	}
+	functions = slices.DeleteFunc(functions, func(f *catalog.Function) bool { return d.cat.Functions[f.ID] == nil })
 	uses, err := d.callers(functions)
 	if err != nil {
 		return err

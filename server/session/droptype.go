@@ -118,6 +118,30 @@ func (d *definer) dropTypes(ctx context.Context, st *ast.Drop) error {
 	return d.dropTypesWith(ctx, ts, what, st.Cascade)
 }
 
+// dropTypesOf drops the types of schemas that are dropped.
+func (d *definer) dropTypesOf(ctx context.Context, schemas []string, cascade bool) error {
+	var ts []*catalog.Type
+	for _, t := range d.cat.SortedTypes() {
+		if !slices.Contains(schemas, t.Schema) {
+			continue
+		}
+		if !cascade {
+			return sqlerr.Newf(sqlerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", t.Schema).
+				WithDetail("type %s depends on schema %s", d.displayType(t), t.Schema).
+				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+		}
+		ts = append(ts, t)
+	}
+	if len(ts) == 0 {
+		return nil
+	}
+	if err := d.quietly().dropTypesWith(ctx, ts, "", true); err != nil {
+		return err
+	}
+	d.cat = d.t.catalog()
+	return nil
+}
+
 // dropTypesWith drops types and, with cascade, all that depends on them.
 func (d *definer) dropTypesWith(ctx context.Context, ts []*catalog.Type, what string, cascade bool) error {
 	u := d.typeUses(ts)

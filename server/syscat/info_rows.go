@@ -82,15 +82,17 @@ func infoColumnsRows(c *content) {
 				}
 			}
 			var domCat, domSchema, domName any
+			word, udtSchema, udtName := infoType(t), c.env.udtSchema(t), t.Name()
 			if d := c.env.domainOf(a.Domain); d != nil {
 				domCat, domSchema, domName = db, d.Schema, d.Name
+				word, udtSchema, udtName = c.env.domainType(d)
 			}
 			var collCat, collSchema, collName any
 			if collationOf(t) == cCollation {
 				collCat, collSchema, collName = db, pgCatalog, "C"
 			}
-			c.add(db, x.schema, x.name, a.Name, a.num, def, yesNo(!a.NotNull), infoType(t), p.chars, p.octets, p.precision,
-				p.radix, p.scale, p.datetime, p.interval, collCat, collSchema, collName, domCat, domSchema, domName, db, c.env.udtSchema(t), t.Name(),
+			c.add(db, x.schema, x.name, a.Name, a.num, def, yesNo(!a.NotNull), word, p.chars, p.octets, p.precision,
+				p.radix, p.scale, p.datetime, p.interval, collCat, collSchema, collName, domCat, domSchema, domName, db, udtSchema, udtName,
 				strconv.Itoa(a.num), "NO", yesNo(a.Identity != ""), generation, start, increment, maximum, minimum,
 				cycle, generated, gen, yesNo(x.writable()))
 		}

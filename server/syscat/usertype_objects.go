@@ -149,6 +149,14 @@ func (e *Env) udtSchema(t types.Type) string {
 	return pgCatalog
 }
 
+// domainType is what a domain was made over: the word for it in information_schema, and its schema and name.
+func (e *Env) domainType(t *catalog.Type) (word, schema, name string) {
+	if o := e.domainOf(t.Over); o != nil {
+		return "USER-DEFINED", o.Schema, o.Name
+	}
+	return infoType(t.Base), e.udtSchema(t.Base), t.Base.Name()
+}
+
 // userTypeViews are the views of information_schema on the types of users.
 func userTypeViews() map[string]func(*content) {
 	return map[string]func(*content){
@@ -166,8 +174,16 @@ func infoDomainsRows(c *content) {
 	for _, t := range c.cat.SortedTypes() {
 		if t.Kind == catalog.DomainType {
 			p := precisionOf(t.Base)
-			c.add(db, t.Schema, t.Name, infoType(t.Base), p.chars, p.octets, p.precision, p.radix, p.scale, p.datetime, p.interval,
-				orNull(t.Default), db, c.env.udtSchema(t.Base), t.Base.Name(), "1")
+			word, schema, name := c.env.domainType(t)
+			if t.Base.Kind == types.Array && t.Over == 0 {
+				word = formatType(t.Base)
+			}
+			var def any
+			if t.Default != "" {
+				def = defaultAsPostgres(t.Default, t.Base)
+			}
+			c.add(db, t.Schema, t.Name, word, p.chars, p.octets, p.precision, p.radix, p.scale, p.datetime, p.interval,
+				def, db, schema, name, "1")
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package syscat
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/weirdb/weir/sql/catalog"
@@ -92,11 +91,11 @@ func enumRows(c *content) {
 func userTypeRows(c *content) {
 	c.columns("oid", "typname", "typnamespace", "typowner", "typlen", "typbyval", "typtype", "typcategory", "typisdefined", "typdelim",
 		"typrelid", "typsubscript", "typelem", "typarray", "typinput", "typoutput", "typreceive", "typsend", "typanalyze", "typalign", "typstorage",
-		"typnotnull", "typbasetype", "typtypmod", "typcollation", "typdefault", "typacl")
+		"typnotnull", "typbasetype", "typtypmod", "typcollation", "typdefault", "typdefaultbin", "typacl")
 	array := func(of catalog.ID, schema, name string, owner catalog.ID, align rune) {
 		c.add(of|catalog.ID(types.ArrayOIDBit), "_"+name, c.env.schemaID(schema), owner, -1, false, 'b', 'A', true, ',',
 			0, ioOID("array_subscript_handler"), of, 0, ioOID("array_in"), ioOID("array_out"), ioOID("array_recv"), ioOID("array_send"),
-			ioOID("array_typanalyze"), align, 'x', false, 0, -1, 0, nil, nil)
+			ioOID("array_typanalyze"), align, 'x', false, 0, -1, 0, nil, nil, nil)
 	}
 	for _, t := range c.cat.SortedTypes() {
 		owner := roleID(t.Owner)
@@ -104,24 +103,23 @@ func userTypeRows(c *content) {
 		case catalog.EnumType:
 			c.add(t.ID, t.Name, c.env.schemaID(t.Schema), owner, 4, true, 'e', 'E', true, ',',
 				0, 0, 0, t.ArrayOID(), ioOID("enum_in"), ioOID("enum_out"), ioOID("enum_recv"), ioOID("enum_send"),
-				0, 'i', 'p', false, 0, -1, 0, nil, aclText(t.ACL))
+				0, 'i', 'p', false, 0, -1, 0, nil, nil, aclText(t.ACL))
 			array(t.ID, t.Schema, t.Name, owner, 'i')
 		case catalog.CompositeType:
 			c.add(t.ID, t.Name, c.env.schemaID(t.Schema), owner, -1, false, 'c', 'C', true, ',',
 				compositeRelID(t.ID), 0, 0, t.ArrayOID(), ioOID("record_in"), ioOID("record_out"), ioOID("record_recv"), ioOID("record_send"),
-				0, 'd', 'x', false, 0, -1, 0, nil, aclText(t.ACL))
+				0, 'd', 'x', false, 0, -1, 0, nil, nil, aclText(t.ACL))
 			array(t.ID, t.Schema, t.Name, owner, 'd')
 		case catalog.DomainType:
-			in, out, recv, send := ioNames(t.Base.Kind)
+			_, out, _, send := ioNames(t.Base.Kind)
 			switch {
 			case t.Base.Kind == types.Array:
-				in, out, recv, send = "array_in", "array_out", "array_recv", "array_send"
+				out, send = "array_out", "array_send"
 			case t.Base.Kind.IsEnum():
-				in, out, recv, send = "enum_in", "enum_out", "enum_recv", "enum_send"
+				out, send = "enum_out", "enum_send"
 			case t.Base.Kind.IsComposite():
-				in, out, recv, send = "record_in", "record_out", "record_recv", "record_send"
+				out, send = "record_out", "record_send"
 			}
-			_, _ = in, recv
 			base := catalog.ID(t.Base.OID())
 			if t.Over != 0 {
 				base = t.Over
@@ -136,7 +134,7 @@ func userTypeRows(c *content) {
 			}
 			c.add(t.ID, t.Name, c.env.schemaID(t.Schema), owner, t.Base.Len(), byValue(t.Base), 'd', rune(t.Base.Category()), true, ',',
 				0, 0, 0, 0, ioOID("domain_in"), ioOID(out), ioOID("domain_recv"), ioOID(send),
-				0, alignOf(t.Base), storageOf(t.Base), t.NotNull, base, mod, collationOf(t.Base), def, aclText(t.ACL))
+				0, alignOf(t.Base), storageOf(t.Base), t.NotNull, base, mod, collationOf(t.Base), def, def, aclText(t.ACL))
 		}
 	}
 	for _, r := range c.cat.Sorted() {
@@ -146,7 +144,7 @@ func userTypeRows(c *content) {
 		id := catalog.ID(r.RowType().OID())
 		c.add(id, r.Name, c.env.schemaID(r.Schema), roleID(r.Owner), -1, false, 'c', 'C', true, ',',
 			r.ID, 0, 0, id|catalog.ID(types.ArrayOIDBit), ioOID("record_in"), ioOID("record_out"), ioOID("record_recv"), ioOID("record_send"),
-			0, 'd', 'x', false, 0, -1, 0, nil, nil)
+			0, 'd', 'x', false, 0, -1, 0, nil, nil, nil)
 		array(id, r.Schema, r.Name, roleID(r.Owner), 'd')
 	}
 }
@@ -213,19 +211,4 @@ func (e *Env) userTypeVisible(oid catalog.ID) (visible, ok bool) {
 		return e.typeVisible(u.Schema, u.Name), true
 	}
 	return false, false
-}
-
-// domainName names a domain for a dump of a constraint and the like; "" if it is gone.
-func (e *Env) domainName(id catalog.ID) string {
-	if d := e.domainOf(id); d != nil {
-		return e.typeName(d.Schema, d.Name)
-	}
-	return ""
-}
-
-// hasUserType tells whether a column of r is of a type that a user made.
-func hasUserType(r *catalog.Relation, id catalog.ID) bool {
-	return slices.ContainsFunc(r.Columns, func(c catalog.Column) bool {
-		return c.Domain == id || c.Type.UserKind() != 0 && catalog.ID(c.Type.UserKind().OID()) == id
-	})
 }
