@@ -56,10 +56,7 @@ type Block struct {
 
 // Block begins the definitions of a transaction. ctx ends with the statement.
 func (i *Incarnation) Block(ctx context.Context, x *table.Tx) (*Block, error) {
-	if err := x.LockDefinitions(ctx, i.locks); err != nil {
-		return nil, i.Explain(err)
-	}
-	unlock, err := i.LockDDL(table.OnBehalf(ctx, x), false)
+	unlock, err := i.LockDefinitions(ctx, x, false)
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +66,29 @@ func (i *Incarnation) Block(ctx context.Context, x *table.Tx) (*Block, error) {
 	return b, nil
 }
 
-// LockDefinitions takes the lock for changes of the catalog for one statement outside of a block.
-func (i *Incarnation) LockDefinitions(ctx context.Context, x *table.Tx) error {
-	return i.Explain(x.LockDefinitions(ctx, i.locks))
+// LockDefinitions is LockDDL for a transaction: a circle of transactions that wait for it and for each other is found. The end of the transaction
+// gives back its part of it. Who waits for regions that are being restarted has nothing that others wait for.
+func (i *Incarnation) LockDefinitions(ctx context.Context, x *table.Tx, alone bool) (unlock func(), err error) {
+	for {
+		if !alone {
+			if err := i.awaitRegions(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if err := x.LockDefinitions(ctx, i.locks); err != nil {
+			return nil, i.Explain(err)
+		}
+		unlock, err := i.LockDDL(ctx, true)
+		if err != nil {
+			x.UnlockDefinitions()
+			return nil, err
+		}
+		if alone || !i.restarting() {
+			return unlock, nil
+		}
+		unlock()
+		x.UnlockDefinitions()
+	}
 }
 
 // set makes a catalog the transaction's. No two catalogs have the same version.

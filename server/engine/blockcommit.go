@@ -87,7 +87,19 @@ func (c *blockCommit) prepare(ctx context.Context) error {
 	}
 	if queries > 0 || b.stored {
 		// What was read of existing relations does not come from the log.
-		if err := i.RT.WaitDurable(ctx, i.RT.Open()); err != nil {
+		// While the region of one of them is restarted there is no checkpoint, and that waits for this.
+		wait, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		for _, m := range c.made {
+			i.wg.Go(func() {
+				select {
+				case <-m.c.failed:
+					cancel(flow.ErrRestarting)
+				case <-wait.Done():
+				}
+			})
+		}
+		if err := i.RT.WaitDurable(wait, i.RT.Open()); err != nil && context.Cause(wait) != flow.ErrRestarting {
 			return i.explain(err)
 		}
 	}

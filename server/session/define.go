@@ -45,16 +45,14 @@ func (s *session) define(ctx context.Context, t *tx, e *execution) (pgwire.Resul
 	if err := t.commitLocked(ctx, true); err != nil {
 		return pgwire.Result{}, err
 	}
-	// The locks that it takes, others take in its name.
-	if err := t.inc.LockDefinitions(ctx, t.writes); err != nil {
-		return pgwire.Result{}, err
-	}
-	defer t.releaseWrites()
-	ctx = table.OnBehalf(ctx, t.writes)
-	unlock, err := t.inc.LockDDL(ctx, (&definer{s: s, t: t, e: e, cat: t.catalog()}).alone())
+	alone := (&definer{s: s, t: t, e: e, cat: t.catalog()}).alone()
+	unlock, err := t.inc.LockDefinitions(ctx, t.writes, alone)
 	if err != nil {
 		return pgwire.Result{}, err
 	}
+	// The locks that it takes, others take in its name.
+	defer t.releaseWrites()
+	ctx = table.OnBehalf(ctx, t.writes)
 	defer unlock()
 	d := &definer{ctx: ctx, s: s, t: t, e: e, cat: t.catalog()}
 	tag, err := d.run(ctx)

@@ -80,7 +80,8 @@ func (x *Tx) LockDefinitions(ctx context.Context, m *Locks) error {
 	return nil
 }
 
-func (x *Tx) unlockDefinitions() {
+// UnlockDefinitions gives the lock back before the end.
+func (x *Tx) UnlockDefinitions() {
 	if x.definitions {
 		x.manager.release(x, &x.manager.definitions)
 		x.definitions, x.manager = false, nil

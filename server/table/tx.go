@@ -760,7 +760,7 @@ func (x *Tx) Release() {
 	for _, tt := range x.order {
 		x.releaseLocks(tt)
 	}
-	x.unlockDefinitions()
+	x.UnlockDefinitions()
 	x.tables, x.order, x.bytes, x.foreignTx = map[uint32]*txTable{}, nil, 0, foreignTx{}
 }
 
