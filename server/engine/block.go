@@ -56,7 +56,8 @@ type Block struct {
 
 // Block begins the definitions of a transaction. ctx ends with the statement.
 func (i *Incarnation) Block(ctx context.Context, x *table.Tx) (*Block, error) {
-	unlock, err := i.LockDefinitions(ctx, x, false)
+	// What needs a checkpoint waits for regions that are being restarted when it comes to that.
+	unlock, err := i.LockDefinitions(ctx, x, true)
 	if err != nil {
 		return nil, err
 	}

@@ -191,6 +191,9 @@ func (c *blockCommit) deployQuery(ctx context.Context, r *catalog.Relation) erro
 	if err != nil {
 		return err
 	}
+	if err := i.awaitJobs(ctx, stream.Relations); err != nil {
+		return err
+	}
 	ids, prog := i.newStateIDs(r), newProgress()
 	job, err := i.buildStream(r, stream, ids, leaves{prog: prog, reads: map[catalog.ID]int{}})
 	if err != nil {
