@@ -178,10 +178,17 @@ func (t *stateTail) committed(s *Store, g blobGroup, deltas []*Delta) {
 	t.parts.Store(&parts)
 }
 
-// mergeParts makes one part of all those that no fold under way covers.
+// mergeParts makes one part of the newest ones, of those that no fold under way covers, as far as one is not larger than all that are
+// newer: so there are few of them, and what is old keeps its epoch, at which a fold takes it away. If all became one part, again and again, a
+// folder that is always a little behind would never be able to take it, and it would become the whole table.
 func (t *stateTail) mergeParts(parts []tailPart) []tailPart {
-	n := 0
-	for n < len(parts) && parts[n].epoch > t.folding {
+	n, size := 0, int64(0)
+	for n < len(parts) && parts[n].epoch > t.folding && parts[n].d != nil {
+		own := parts[n].d.Bytes()
+		if n > 0 && own > size {
+			break
+		}
+		size += own
 		n++
 	}
 	if n < 2 {

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math"
@@ -84,8 +85,21 @@ type Pace struct {
 	// Later asks for a barrier once the job has passed an epoch. Asking at once, whoever is behind would keep as many barriers
 	// under way as there may be, and with them itself behind. Nil: ask at once.
 	Later func(storage.Epoch)
+	// Room tells whether memory has room for what a portion changes, and if not, has a checkpoint made, which without input nobody else asks
+	// for; WhenRoom asks for a barrier once there is. Nil: there is room.
+	Room     func() bool
+	WhenRoom func(ctx context.Context)
 
 	began time.Time
+}
+
+// waits tells whether the next portion has to wait for a checkpoint; the barrier after which it is read is asked for.
+func (p *Pace) waits(ctx context.Context) bool {
+	if p.Room == nil || p.Room() {
+		return false
+	}
+	p.WhenRoom(ctx)
+	return true
 }
 
 // A portion that is worked off within paceFast may be followed by a larger one; one that takes longer than
@@ -194,6 +208,10 @@ func (b *TableBackfill) Position() (upto []byte, all bool) { return b.pos, b.don
 
 // AfterBarrier emits the next portion.
 func (b *TableBackfill) AfterBarrier(br exec.Barrier) error {
+	if b.version != nil && b.Pace.waits(b.ctx.Ctx) {
+		b.Close()
+		return nil
+	}
 	v := b.begin(br.Epoch)
 	if v == nil {
 		return nil
@@ -277,6 +295,8 @@ type SourceBackfillConfig struct {
 	// Portion is how many rows of a split are read between the first two barriers; 0 means the usual
 	// number.
 	Portion int64
+	// Pace makes a portion wait for memory; it does not change its size.
+	Pace Pace
 }
 
 var (
@@ -395,6 +415,9 @@ func (b *SourceBackfill) AfterBarrier(br exec.Barrier) error {
 		return nil
 	}
 	b.pending = false
+	if b.Pace.waits(b.ctx.Ctx) {
+		return nil
+	}
 	rest := int64(0)
 	for i, goal := range b.goal {
 		rest += goal

@@ -92,6 +92,28 @@ func (r *Runtime) room() bool {
 	return n <= limit/2
 }
 
+// Room tells whether a backfill may read on, as far as memory is concerned. It is not for jobs that checkpoints wait for.
+func (r *Runtime) Room() bool { return r.room() }
+
+// BarrierWhenRoom asks for a barrier as soon as there is room, unless ctx ends before.
+func (r *Runtime) BarrierWhenRoom(ctx context.Context) {
+	r.wg.Go(func() {
+		for !r.room() {
+			expired, stop := r.cfg.Clock.NewTimer(pressurePoll)
+			select {
+			case <-expired:
+			case <-ctx.Done():
+				stop()
+				return
+			case <-r.ctx.Done():
+				stop()
+				return
+			}
+		}
+		r.RequestBarrier()
+	})
+}
+
 // Admit waits until a write to the given tables may be submitted to the log. Who writes to none does not
 // wait: reads end with a commit too. If it would wait for a checkpoint for which the disk has no room, that is an error, SQLSTATE 53100.
 func (r *Runtime) Admit(ctx context.Context, jobs []JobID) error {

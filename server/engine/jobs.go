@@ -360,6 +360,7 @@ func (l *leaves) pace() flow.Pace {
 	rt, job := l.i.RT, l.job
 	return flow.Pace{
 		Passed: func() storage.Epoch { return rt.Passed(job) }, Now: time.Now,
+		Room: rt.Room, WhenRoom: rt.BarrierWhenRoom,
 		Later: func(e storage.Epoch) { rt.BarrierAfter(e, job) },
 	}
 }
@@ -571,9 +572,11 @@ func (l *leaves) Source(rel *catalog.Relation, cols []int, parallel int) (flow.I
 				}
 				return ps[split].Rows
 			},
-			RequestBarrier: l.i.RT.RequestBarrier,
+			RequestBarrier: l.i.RT.RequestBarrier, Pace: l.pace(),
 		}
 		if l.checkpoint {
+			// Checkpoints wait for it.
+			cfg.Pace = flow.Pace{}
 			cfg.From = func(split int) (flow.SplitPosition, error) {
 				return l.i.RT.CommittedPosition(flow.JobID(rel.ID), split)
 			}

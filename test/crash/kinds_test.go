@@ -27,7 +27,7 @@ type memoryKind struct {
 
 func allRows(n int64) int64 { return n }
 
-// memoryKinds have, with rows of a kilobyte, states of about 5 times 100 MB.
+// memoryKinds have, with rows of a kilobyte, states of several times 200 MB.
 var memoryKinds = []memoryKind{
 	{
 		name: "min and max of text", rows: 500_000,
@@ -88,11 +88,11 @@ var memoryKinds = []memoryKind{
 	},
 }
 
-// TestMemoryKinds has views of every kind with state, about five times the memory limit of it with WEIR_SOAK, a tenth of the limit
+// TestMemoryKinds has views of every kind with state, several times the memory limit with WEIR_SOAK, a tenth of the limit
 // without: their rows are right, also after rows have changed, a snapshot of all of it can be read by SUBSCRIBE, and the process stays
-// below the limit plus 20 %. Rows come in transactions of 20,000.
+// below the limit plus 20 %.
 func TestMemoryKinds(t *testing.T) {
-	const limit = 100 << 20
+	const limit = 200 << 20
 	t.Setenv(memoryEnv, strconv.Itoa(limit))
 	for _, k := range memoryKinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestMemoryKinds(t *testing.T) {
 			so("read")
 			// Every seventh row is written again, and comes back as it was.
 			for _, to := range []string{"reverse(x) || 'y'", "reverse(left(x, 1024))"} {
-				const portion = 140_000
+				const portion = 35_000
 				for i := 0; i < rows; i += portion {
 					if _, err := c.Exec(ctx, fmt.Sprintf("UPDATE t SET x = %s WHERE id >= %d AND id < %d AND id %% 7 = 0", to, i, i+portion)); err != nil {
 						t.Fatal(err)
@@ -150,7 +150,7 @@ func (k memoryKind) fill(ctx context.Context, t *testing.T, c *pgx.Conn, rows in
 	for _, q := range k.setup {
 		run(q)
 	}
-	const step = 20_000
+	const step = 5_000
 	half := rows / 2 / step * step
 	load := func(from, to int) {
 		for i := from; i < to; i += step {
