@@ -155,7 +155,9 @@ func (t *stateTail) committed(s *Store, g blobGroup, deltas []*Delta) {
 	// What is in memory need not be read to be folded.
 	group := tailGroup{blobGroup: g}
 	if s.tailBytes.Add(g.bytes) <= s.cfg.fold.softBytes {
-		group.deltas = deltas
+		// Not the slice itself: behind it are the deltas of all other tables of the checkpoint, which may be large, and gone long before a small
+		// table has enough to be folded.
+		group.deltas = slices.Clone(deltas)
 	}
 	t.groups = append(t.groups, group)
 	t.bytes += g.bytes
