@@ -157,6 +157,8 @@ type Env struct {
 	User, Database string
 	// SearchPath lists the session's schemas that exist, without pg_catalog.
 	SearchPath []string
+	// TempSchema is the schema of the session's temporary tables, empty if it has made none.
+	TempSchema string
 	// DateOrder, DateStyle and IntervalStyle are how dates and intervals are read and written.
 	DateOrder     types.DateOrder
 	DateStyle     types.DateStyle

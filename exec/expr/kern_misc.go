@@ -166,6 +166,9 @@ func addMiscKernels(t table) {
 	t.add("current_schemas(bool)", datums(func(x *genCall, a []types.Datum) (types.Datum, error) {
 		var names []types.Datum
 		if a[0].Bool() {
+			if x.st.env != nil && x.st.env.TempSchema != "" {
+				names = append(names, types.DStr(x.st.env.TempSchema))
+			}
 			names = append(names, types.DStr("pg_catalog"))
 		}
 		if x.st.env != nil {

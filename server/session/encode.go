@@ -84,6 +84,11 @@ func wireType(t types.Type) types.Type {
 	return t
 }
 
+// typeOfCatalog tells whether the text or the bytes of values of t mean nothing without the catalog: labels, rows and names of objects.
+func typeOfCatalog(t types.Type) bool {
+	return t.UserKind() != types.Unknown || t.Kind.IsReg() || t.Kind == types.Record || t.Kind == types.Array && (t.Elem.IsReg() || t.Elem == types.Record)
+}
+
 // typeLen is the size of a type's values on the wire, -1 if it varies.
 func typeLen(t types.Type) int16 {
 	switch t.Kind {

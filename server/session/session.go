@@ -474,7 +474,7 @@ func (s *session) execEnv(t *tx) *exec.Env {
 	style, order, interval := s.vars.styles()
 	return &exec.Env{
 		DateStyle: style, DateOrder: order, IntervalStyle: interval,
-		Location: s.zone(), Now: t.start, User: s.user(), SessionUser: s.sessionUser(), Database: Database, SearchPath: slices.DeleteFunc(slices.Clone(sys.SearchPath), func(n string) bool { return n == s.vars.temp }), Names: sys, Types: sys, Objects: sys,
+		Location: s.zone(), Now: t.start, User: s.user(), SessionUser: s.sessionUser(), Database: Database, SearchPath: slices.DeleteFunc(slices.Clone(sys.SearchPath), func(n string) bool { return n == s.vars.temp }), TempSchema: s.vars.temp, Names: sys, Types: sys, Objects: sys,
 	}
 }
 

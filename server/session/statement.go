@@ -267,6 +267,12 @@ func resultColumns(b *planner.Bound) []pgwire.Column {
 // Bind makes a portal.
 func (p *prepared) Bind(ctx context.Context, params []pgwire.Param, formats []pgwire.Format) (pgwire.Portal, error) {
 	po := &portal{p: p, formats: slices.Clone(formats), created: p.s.now()}
+	if p.bound != nil && slices.ContainsFunc(p.bound.ParamTypes, typeOfCatalog) {
+		// The values are read with the catalog: before the first statement of a transaction there is none at hand.
+		if _, err := p.s.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
 	env := p.s.typeEnv()
 	if len(params) > 0 {
 		for i, pt := range p.bound.ParamTypes {

@@ -108,3 +108,26 @@ func text(t *testing.T, c *pgx.Conn, typ string, v any) string {
 	}
 	return s
 }
+
+// Parameters whose values mean something with the catalog only are read so also when they begin a transaction.
+func TestParametersOfCatalog(t *testing.T) {
+	t.Parallel()
+	w := start(t, setup{parallelism: 1})
+	c := connect(t, w.url(), nil)
+	defer closeConn(c)
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	for _, q := range []string{"CREATE TYPE mood AS ENUM ('ok', 'sad')", "CREATE TYPE pair AS (a int, m mood)", "CREATE TABLE t (a int)"} {
+		if _, err := c.Exec(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for typ, want := range map[string]string{
+		"mood": "sad", "mood[]": "{ok,sad}", "pair": "(1,sad)", "regclass": "t", "regtype": "mood", "regnamespace": "public",
+	} {
+		r := c.PgConn().ExecParams(ctx, "SELECT $1::"+typ+", pg_typeof($1)", [][]byte{[]byte(want)}, nil, nil, nil).Read()
+		if r.Err != nil || len(r.Rows) != 1 || string(r.Rows[0][0]) != want || string(r.Rows[0][1]) != typ {
+			t.Errorf("%s: %s %v", typ, r.Rows, r.Err)
+		}
+	}
+}
