@@ -154,13 +154,39 @@ func (x *explained) onError(rel *catalog.Relation) {
 	}
 }
 
+// prepareExplain finds the types of the parameters of an EXPLAIN.
+func (s *session) prepareExplain(ctx context.Context, p *prepared, st *ast.Explain) error {
+	if err := s.allowed(st); err != nil {
+		return err
+	}
+	t, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := s.planner(t.catalog(), s.vars.searchPath(s.user())).Bind(st.Stmt, p.given)
+	if err != nil {
+		return s.notYet(t, err)
+	}
+	p.explained = b.ParamTypes
+	for _, pt := range b.ParamTypes {
+		p.oids = append(p.oids, wireType(pt).OID())
+	}
+	return nil
+}
+
+// explainParams are the parameters of the statement that EXPLAIN is of.
+type explainParams struct {
+	types  []types.Type
+	values []types.Datum
+}
+
 // explain prints plans.
-func (s *session) explain(ctx context.Context, t *tx, st *ast.Explain) (*textResult, error) {
+func (s *session) explain(ctx context.Context, t *tx, st *ast.Explain, params explainParams) (*textResult, error) {
 	o, err := s.explainOptions(st)
 	if err != nil {
 		return nil, err
 	}
-	x, err := s.explainPlan(ctx, t, st, o)
+	x, err := s.explainPlan(ctx, t, st, o, params)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +204,7 @@ func (s *session) explain(ctx context.Context, t *tx, st *ast.Explain) (*textRes
 	return r, nil
 }
 
-func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o explainOptions) (*explained, error) {
+func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o explainOptions, params explainParams) (*explained, error) {
 	cat := t.catalog()
 	pl := s.planner(cat, s.vars.searchPath(s.user()))
 	no := func(what string) error {
@@ -252,12 +278,15 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 			return nil, no("(STATE)")
 		}
 		began := time.Now()
-		b, err := pl.Bind(q, nil)
+		b, err := pl.Bind(q, params.types)
 		if err != nil {
 			return nil, err
 		}
 		batch, err := pl.Batch(b)
 		if err != nil {
+			return nil, err
+		}
+		if batch, err = bindParams(batch, params.values); err != nil {
 			return nil, err
 		}
 		x := &explained{batch: batch}
@@ -269,7 +298,7 @@ func (s *session) explainPlan(ctx context.Context, t *tx, st *ast.Explain, o exp
 		if o.analyze || o.state {
 			return nil, no("ANALYZE")
 		}
-		b, err := pl.Bind(q, nil)
+		b, err := pl.Bind(q, params.types)
 		if err != nil {
 			return nil, err
 		}

@@ -35,6 +35,8 @@ type prepared struct {
 	// given are the parameter types that the client declared, oids what all of them are.
 	given []types.Type
 	oids  []uint32
+	// explained are the types of the parameters of what EXPLAIN is of.
+	explained []types.Type
 
 	// What follows is the plan; valid while version, path, zone and user are the present ones.
 	version uint64
@@ -98,6 +100,9 @@ func (s *session) prepare(ctx context.Context, p *prepared, st parse.Stmt, oids 
 			}
 		}
 		p.given = append(p.given, t)
+	}
+	if x, ok := p.ast.(*ast.Explain); ok && st.NumParams > 0 && x.Stmt != nil && planned(x.Stmt) && x.Stmt == subject(x.Stmt) {
+		return s.prepareExplain(ctx, p, x)
 	}
 	if !planned(p.ast) {
 		if st.NumParams > 0 {
@@ -267,7 +272,11 @@ func resultColumns(b *planner.Bound) []pgwire.Column {
 // Bind makes a portal.
 func (p *prepared) Bind(ctx context.Context, params []pgwire.Param, formats []pgwire.Format) (pgwire.Portal, error) {
 	po := &portal{p: p, formats: slices.Clone(formats), created: p.s.now()}
-	if p.bound != nil && slices.ContainsFunc(p.bound.ParamTypes, typeOfCatalog) {
+	paramTypes := p.explained
+	if p.bound != nil {
+		paramTypes = p.bound.ParamTypes
+	}
+	if slices.ContainsFunc(paramTypes, typeOfCatalog) {
 		// The values are read with the catalog: before the first statement of a transaction there is none at hand.
 		if _, err := p.s.begin(ctx); err != nil {
 			return nil, err
@@ -275,7 +284,7 @@ func (p *prepared) Bind(ctx context.Context, params []pgwire.Param, formats []pg
 	}
 	env := p.s.typeEnv()
 	if len(params) > 0 {
-		for i, pt := range p.bound.ParamTypes {
+		for i, pt := range paramTypes {
 			d, err := decodeParam(wireType(pt), params[i], env)
 			if err != nil {
 				return nil, err

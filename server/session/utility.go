@@ -282,7 +282,7 @@ func (s *session) utility(ctx context.Context, t *tx, e *execution) (pgwire.Resu
 		}
 		return r.send(e)
 	case *ast.Explain:
-		r, err := s.explain(ctx, t, st)
+		r, err := s.explain(ctx, t, st, explainParams{e.p.explained, e.params})
 		if err != nil {
 			return pgwire.Result{}, err
 		}

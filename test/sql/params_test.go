@@ -131,3 +131,41 @@ func TestParametersOfCatalog(t *testing.T) {
 		}
 	}
 }
+
+// EXPLAIN in the extended protocol has the parameters of what it explains.
+func TestParametersOfExplain(t *testing.T) {
+	t.Parallel()
+	w := start(t, setup{parallelism: 1})
+	c := connect(t, w.url(), nil)
+	defer closeConn(c)
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	for _, q := range []string{"CREATE TYPE mood AS ENUM ('ok', 'sad')", "CREATE TABLE t (a int PRIMARY KEY, m mood)"} {
+		if _, err := c.Exec(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, q := range []string{
+		"EXPLAIN SELECT a FROM t WHERE a = $1", "EXPLAIN ANALYZE SELECT a FROM t WHERE m = $2 AND a > $1",
+		"EXPLAIN (FORMAT JSON, VERBOSE) SELECT $2::mood, $1 + 1 FROM t", "EXPLAIN INSERT INTO t VALUES ($1, $2)",
+		"EXPLAIN UPDATE t SET m = $2 WHERE a = $1", "EXPLAIN DELETE FROM t WHERE a = $1",
+	} {
+		d, err := c.Prepare(ctx, q, q)
+		if err != nil {
+			t.Errorf("%s: %v", q, err)
+			continue
+		}
+		if len(d.ParamOIDs) == 0 || d.ParamOIDs[0] != pgtype.Int4OID {
+			t.Errorf("%s: parameters %v", q, d.ParamOIDs)
+		}
+		for range 2 {
+			r := c.PgConn().ExecPrepared(ctx, d.Name, [][]byte{[]byte("1"), []byte("sad")}[:len(d.ParamOIDs)], nil, nil).Read()
+			if r.Err != nil || len(r.Rows) == 0 {
+				t.Errorf("%s: %s %v", q, r.Rows, r.Err)
+			}
+		}
+	}
+	if _, err := c.Prepare(ctx, "bad", "EXPLAIN SELECT a FROM t WHERE a = $1 AND nosuch"); err == nil {
+		t.Error("EXPLAIN of a column that does not exist is prepared")
+	}
+}
