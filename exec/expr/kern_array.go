@@ -337,38 +337,39 @@ func arrayReplace(x *genCall, a []types.Datum) (types.Datum, error) {
 	return encodeArray(oneDim(arr.Elem, kept, arr.Dims[0].Lower))
 }
 
-// arraySlice is x[lo:hi] of the first dimension.
-func arraySlice(_ *genCall, a []types.Datum) (types.Datum, error) {
-	if !a[0].Valid {
-		return types.Null, nil
-	}
-	arr, err := types.DecodeArray(a[0].S)
-	if err != nil {
-		return types.Null, err
-	}
-	if len(arr.Dims) == 0 {
-		return a[0], nil
-	}
-	d := arr.Dims[0]
-	lo, hi := int64(d.Lower), int64(d.Lower+d.Len-1)
-	if a[1].Valid {
-		lo = max(lo, a[1].I)
-	}
-	if a[2].Valid {
-		hi = min(hi, a[2].I)
-	}
-	if lo > hi {
+// arraySlice is x[lo:hi][lo:hi]...; of the dimensions that have no bounds all is taken.
+func arraySlice(_ *genCall, arr types.ArrayValue, a []types.Datum) (types.Datum, error) {
+	bounds := a[1:]
+	if len(bounds)%2 != 0 || len(arr.Dims) < len(bounds)/2 {
 		return encodeArray(types.ArrayValue{Elem: arr.Elem})
 	}
-	inner := len(arr.Elems) / d.Len
 	out := types.ArrayValue{Elem: arr.Elem}
-	from := int(lo) - d.Lower
-	n := int(hi-lo) + 1
-	out.Elems = arr.Elems[from*inner : (from+n)*inner]
-	out.Dims = append(out.Dims, types.Dim{Len: n, Lower: 1})
-	for _, e := range arr.Dims[1:] {
-		out.Dims = append(out.Dims, types.Dim{Len: e.Len, Lower: 1})
+	froms := make([]int, len(arr.Dims))
+	for i, d := range arr.Dims {
+		lo, hi := int64(d.Lower), int64(d.Lower)+int64(d.Len)-1
+		if 2*i < len(bounds) {
+			lo, hi = max(lo, bounds[2*i].I), min(hi, bounds[2*i+1].I)
+		}
+		if lo > hi {
+			return encodeArray(out)
+		}
+		froms[i] = int(lo - int64(d.Lower))
+		out.Dims = append(out.Dims, types.Dim{Len: int(hi-lo) + 1, Lower: 1})
 	}
+	// take appends what is chosen of elems, which are those from dimension i on.
+	var take func(i int, elems []types.Datum)
+	take = func(i int, elems []types.Datum) {
+		inner, n := len(elems)/arr.Dims[i].Len, out.Dims[i].Len
+		elems = elems[froms[i]*inner : (froms[i]+n)*inner]
+		if 2*(i+1) >= len(bounds) {
+			out.Elems = append(out.Elems, elems...)
+			return
+		}
+		for k := range n {
+			take(i+1, elems[k*inner:(k+1)*inner])
+		}
+	}
+	take(0, arr.Elems)
 	return encodeArray(out)
 }
 
@@ -487,7 +488,7 @@ func addArrayKernels(t table) {
 		}
 		return arr.Elems[i], nil
 	}))
-	t.add("array_slice(anyarray,int4,int4)", datums(arraySlice))
+	t.add("array_slice(anyarray,variadic int4[])", arrayFunc(arraySlice))
 	t.add("array_to_string(anyarray,text)", arrayFunc(func(x *genCall, arr types.ArrayValue, a []types.Datum) (types.Datum, error) {
 		return arrayToString(x, arr, a[1].S, nil), nil
 	}))

@@ -72,6 +72,9 @@ func (b *Binder) funcCall(s *scope, f *ast.Func) scalar.Expr {
 	if f.IgnoreNulls {
 		unsupported(f.Pos, "IGNORE NULLS")
 	}
+	if len(f.Args) > maxArguments {
+		fail(sqlerr.TooManyArguments, f.Pos, "cannot pass more than %d arguments to a function", maxArguments)
+	}
 	args := make([]scalar.Expr, 0, len(f.Args)+len(f.WithinGroup))
 	for _, a := range f.Args {
 		if st, ok := a.(*ast.Star); ok {

@@ -118,6 +118,9 @@ func (b *Binder) expr(s *scope, e ast.Expr) scalar.Expr {
 	case *ast.Field:
 		return b.field(s, e)
 	case *ast.Row:
+		if len(e.Elems) > maxTargets {
+			fail(sqlerr.TooManyColumns, e.Pos, "ROW expressions can have at most %d entries", maxTargets)
+		}
 		r := &scalar.MakeRow{Node: node(types.Record, e.Pos)}
 		for _, x := range e.Elems {
 			r.Elems = append(r.Elems, b.resolve(b.expr(s, x)))
@@ -558,14 +561,15 @@ func (b *Binder) array(s *scope, e *ast.Array) scalar.Expr {
 }
 
 func (b *Binder) subscript(s *scope, e *ast.Subscript) scalar.Expr {
-	// a[i][j] is one access to an array of two dimensions, since a[i] is no array.
-	subs := []*ast.Subscript{e}
-	for in, ok := e.X.(*ast.Subscript); ok && !in.Slice && !e.Slice; in, ok = in.X.(*ast.Subscript) {
-		subs = append([]*ast.Subscript{in}, subs...)
+	// a[i][j] is one access to an array of two dimensions, since a[i] is no array. If one of them is a slice, all are.
+	subs, slice := []*ast.Subscript{e}, e.Slice
+	for at := e; at.Chain; {
+		at = at.X.(*ast.Subscript)
+		subs, slice = append([]*ast.Subscript{at}, subs...), slice || at.Slice
 	}
 	x := b.expr(s, subs[0].X)
 	if len(subs) > 1 && x.Type().Kind != types.Array {
-		subs = subs[len(subs)-1:]
+		subs, slice = subs[len(subs)-1:], e.Slice
 		x = b.expr(s, e.X)
 	}
 	if x.Type().Kind == types.Jsonb && !e.Slice {
@@ -582,16 +586,31 @@ func (b *Binder) subscript(s *scope, e *ast.Subscript) scalar.Expr {
 	if x.Type().Kind != types.Array {
 		fail(sqlerr.DatatypeMismatch, e.Pos, "cannot subscript type %s because it does not support subscripting", x.Type().WithoutMod())
 	}
+	if len(subs) > types.MaxDims {
+		fail(sqlerr.ProgramLimitExceeded, sqlerr.NoPos, "number of array dimensions (%d) exceeds the maximum allowed (%d)", len(subs), types.MaxDims)
+	}
 	index := func(i ast.Expr) scalar.Expr {
-		if i == nil {
-			return logical.NullConst(types.T(types.Int4))
-		}
 		return b.assignWith(b.expr(s, i), types.T(types.Int4), fn.Assignment, func(types.Type) error {
 			return sqlerr.New(sqlerr.DatatypeMismatch, leftmost(i), "array subscript must have type integer")
 		})
 	}
-	if e.Slice {
-		return b.call("array_slice", []scalar.Expr{x, index(e.Lo), index(e.Hi)}, e.Pos)
+	if slice {
+		// A bound that is left out is one that every array is within. [n] means [1:n].
+		bound := func(i ast.Expr, missing int64) scalar.Expr {
+			if i == nil {
+				return &scalar.Const{Node: scalar.Node{T: types.T(types.Int4), Pos: -1}, Val: types.DInt(missing)}
+			}
+			return index(i)
+		}
+		args := []scalar.Expr{x}
+		for _, sub := range subs {
+			if sub.Slice {
+				args = append(args, bound(sub.Lo, math.MinInt32), bound(sub.Hi, math.MaxInt32))
+			} else {
+				args = append(args, bound(nil, 1), index(sub.Lo))
+			}
+		}
+		return b.call("array_slice", args, e.Pos)
 	}
 	if len(subs) > 1 {
 		args := []scalar.Expr{x}

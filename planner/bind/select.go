@@ -75,6 +75,9 @@ func (b *Binder) core(s *scope, c *ast.SelectCore, q *ast.Select) *Query {
 		s.q.target = false
 	}
 	lim := b.limits(s, q)
+	if max(len(targets), len(groupExprs)) > maxTargets {
+		fail(sqlerr.TooManyColumns, sqlerr.NoPos, "target lists can have at most %d entries", maxTargets)
+	}
 	b.namedWindows(s)
 
 	if s.q.recursive && len(s.q.aggs) > 0 {
@@ -185,6 +188,12 @@ func dedupOrder(ord []logical.Order) []logical.Order {
 func intConst(n int64) scalar.Expr {
 	return &scalar.Const{Node: scalar.Node{T: types.T(types.Int8), Pos: -1}, Val: types.DInt(n)}
 }
+
+// maxTargets and maxArguments are PostgreSQL's limits: clients count on results that fit in its messages.
+const (
+	maxTargets   = 1664
+	maxArguments = 100
+)
 
 // targets binds a select list.
 func (b *Binder) targets(s *scope, ts []ast.Target) []target {

@@ -33,6 +33,13 @@ func (d *definer) typeOf(tn ast.TypeName) (types.Type, error) {
 // maxColumns is Postgres's limit.
 const maxColumns = 1600
 
+// maxKeyColumns is Postgres's limit for the columns of an index or key.
+const maxKeyColumns = 32
+
+func tooManyKeyColumns() error {
+	return sqlerr.Newf(sqlerr.TooManyColumns, "cannot use more than %d columns in an index", maxKeyColumns)
+}
+
 // column makes a column without its constraints.
 func (d *definer) column(rel *catalog.Relation, cd ast.ColumnDef) (catalog.Column, error) {
 	for _, c := range rel.Columns {
@@ -279,6 +286,9 @@ func (td *tableDef) addConstraint(c ast.TableConstraint) error {
 		}
 		cols = append(cols, i)
 	}
+	if len(cols) > maxKeyColumns {
+		return tooManyKeyColumns()
+	}
 	u := catalog.Unique{Name: c.Name, Columns: cols, Primary: c.Kind == ast.ConPrimaryKey, NullsNotDistinct: c.NullsNotDistinct}
 	if u.Primary {
 		if rel.PrimaryKey != "" {
@@ -448,6 +458,9 @@ func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema
 		}
 		td.rel.Columns = append(td.rel.Columns, catalog.Column{Name: n, Type: wireType(c.Type)})
 	}
+	if err := fewColumns(b); err != nil {
+		return "", err
+	}
 	if len(st.Columns) > len(b.Columns) {
 		return "", sqlerr.Newf(sqlerr.SyntaxError, "too many column names were specified")
 	}
@@ -478,6 +491,14 @@ func (d *definer) createTableAs(ctx context.Context, st *ast.CreateTable, schema
 		err = w.insertRows(ctx, rows)
 	}
 	return fmt.Sprintf("SELECT %d", rows.Len()), err
+}
+
+// fewColumns refuses what has more columns than a relation can have.
+func fewColumns(b *planner.Bound) error {
+	if len(b.Columns) > maxColumns {
+		return sqlerr.Newf(sqlerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
+	}
+	return nil
 }
 
 // bindQuery binds the query of a view or sink.
@@ -574,6 +595,9 @@ func (d *definer) createView(ctx context.Context, st *ast.CreateView) error {
 		return err
 	}
 	b, err := d.bindQuery(st.Query)
+	if err == nil {
+		err = fewColumns(b)
+	}
 	if err != nil {
 		return err
 	}
@@ -626,6 +650,9 @@ func (d *definer) createMatView(ctx context.Context, st *ast.CreateView) (string
 		return "", err
 	}
 	b, err := d.bindQuery(st.Query)
+	if err == nil {
+		err = fewColumns(b)
+	}
 	if err != nil {
 		return "", err
 	}

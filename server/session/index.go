@@ -122,6 +122,9 @@ func (d *definer) indexable(st *ast.CreateIndex) (*catalog.Relation, error) {
 // the expressions with the names of their columns.
 func (d *definer) indexColumns(pl *planner.Planner, st *ast.CreateIndex, parent *catalog.Relation) (def *catalog.IndexDef, exprs []catalog.IndexColumn, names []string, err error) {
 	def = &catalog.IndexDef{}
+	if len(st.Columns) > maxKeyColumns {
+		return nil, nil, nil, tooManyKeyColumns()
+	}
 	for i, it := range st.Columns {
 		c := catalog.IndexColumn{Desc: it.Desc, NullsFirst: it.Nulls == ast.NullsFirst || it.Nulls == ast.NullsDefault && it.Desc}
 		e, err := pl.Expr(it.Expr, parent, types.T(types.Unknown), "index expressions")

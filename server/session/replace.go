@@ -78,6 +78,9 @@ func (d *definer) replaceMatView(ctx context.Context, st *ast.CreateView, old *c
 		return sqlerr.New(sqlerr.FeatureNotSupported, background.Pos, "a materialized view cannot be replaced in the background")
 	}
 	b, err := d.bindQuery(st.Query)
+	if err == nil {
+		err = fewColumns(b)
+	}
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ array_remove(anyarray,anyelement) anyarray null compat fail
 array_replace(anyarray,anyelement,anyelement) anyarray null compat fail
 array_subscript(anyarray,int4) anyelement  # x[i], not a function of Postgres
 array_subscripts(anyarray,variadic int4[]) anyelement  # x[i][j]
-array_slice(anyarray,int4,int4) anyarray null  # x[lo:hi], NULL where a bound is left out
+array_slice(anyarray,variadic int4[]) anyarray  # x[lo:hi][lo:hi]...
 array_to_string(anyarray,text) text stable
 array_to_string(anyarray,text,text) text stable null
 array_upper(anyarray,int4) int4

@@ -114,6 +114,7 @@ const (
 	ProgramLimitExceeded         Code = "54000"
 	StatementTooComplex          Code = "54001"
 	TooManyColumns               Code = "54011"
+	TooManyArguments             Code = "54023"
 	ObjectNotInPrerequisiteState Code = "55000"
 	ObjectInUse                  Code = "55006"
 	CantChangeRuntimeParam       Code = "55P02"
