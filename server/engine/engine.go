@@ -486,17 +486,23 @@ func encodeCatalog(c *catalog.Catalog) (storage.MetaOp, error) {
 	return storage.MetaOp{Key: catalogKey, Value: b}, nil
 }
 
-// loadCatalog gives the newest of the catalogs that the checkpoint and the log behind it have.
-func loadCatalog(s *storage.Store) (*catalog.Catalog, error) {
+// checkpointCatalog gives the catalog of the checkpoint, which is the one that the state of a store belongs to.
+func checkpointCatalog(s *storage.Store) (*catalog.Catalog, error) {
 	b, ok, err := s.Meta(catalogKey)
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
-	c := catalog.New()
-	if ok {
-		if c, err = decodeCatalog(b); err != nil {
-			return nil, err
-		}
+	if !ok {
+		return catalog.New(), nil
+	}
+	return decodeCatalog(b)
+}
+
+// loadCatalog gives the newest of the catalogs that the checkpoint and the log behind it have.
+func loadCatalog(s *storage.Store) (*catalog.Catalog, error) {
+	c, err := checkpointCatalog(s)
+	if err != nil {
+		return nil, err
 	}
 	var last []byte
 	err = s.Log().Replay(s.Checkpoint().LogPos, func(_ storage.LogPos, rec []byte) error {
