@@ -2,6 +2,7 @@ package rule
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/weirdb/weir/planner/logical"
 	"github.com/weirdb/weir/planner/prop"
@@ -325,14 +326,50 @@ func (g *joinGraph) best() logical.Node {
 		}
 	}
 	if g.plan[all] == nil {
-		// Parts that nothing connects: of each set some cross product.
+		// Parts that nothing connects: each is joined by itself, and then comes the cross product of what these give. Where a part
+		// cannot be, as a condition needs three inputs at once, any set may be a cross product.
+		parts := g.parts()
+		if slices.ContainsFunc(parts, func(p relSet) bool { return g.plan[p] == nil }) {
+			parts = nil
+		}
 		for s := relSet(1); s <= all; s++ {
-			if g.plan[s] == nil {
+			if g.plan[s] == nil && whole(s, parts) {
 				g.search(s, true)
 			}
 		}
 	}
 	return filter(g.build(all), g.late)
+}
+
+// parts are the smallest sets between which there is no condition.
+func (g *joinGraph) parts() (parts []relSet) {
+	for i := range g.rels {
+		parts = append(parts, 1<<i)
+	}
+	join := func(s relSet) {
+		one := s
+		rest := parts[:0]
+		for _, p := range parts {
+			if p&s != 0 {
+				one |= p
+			} else {
+				rest = append(rest, p)
+			}
+		}
+		parts = append(rest, one)
+	}
+	for i := range g.classes {
+		join(g.classes[i].rels)
+	}
+	for _, p := range g.preds {
+		join(p.rels)
+	}
+	return parts
+}
+
+// whole tells whether a set has each of some parts completely or not at all.
+func whole(s relSet, parts []relSet) bool {
+	return !slices.ContainsFunc(parts, func(p relSet) bool { return s&p != 0 && p&^s != 0 })
 }
 
 // search finds the cheapest two parts of a set, if there are two with a condition between them, or cross is allowed.
