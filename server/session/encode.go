@@ -96,7 +96,7 @@ func typeLen(t types.Type) int16 {
 		return 1
 	case types.Int2:
 		return 2
-	case types.Int4, types.Float4, types.Date, types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace, types.Regrole, types.Xid:
+	case types.Int4, types.Float4, types.Date, types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace, types.Regrole, types.Xid, types.Void:
 		return 4
 	case types.Int8, types.Float8, types.Time, types.Timestamp, types.Timestamptz:
 		return 8
