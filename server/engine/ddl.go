@@ -457,6 +457,10 @@ func (i *Incarnation) awaitFilled(ctx context.Context, c *creation, prog *progre
 	case <-i.Ctx.Done():
 		return ErrRestarted
 	}
+	// Both may have happened at once; who has cancelled must not be told that it was done.
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	prog.mu.Lock()
 	e := max(prog.epoch, deployed)
 	prog.mu.Unlock()

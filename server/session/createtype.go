@@ -27,6 +27,26 @@ func (s *session) typeOf(ctx context.Context, tn ast.TypeName) (types.Type, erro
 	return ty, err
 }
 
+// valueTypeOf is typeOf for what holds values that no cast and no column checks: a parameter or a variable. It refuses domains, whose
+// conditions nobody would see to.
+func (s *session) valueTypeOf(ctx context.Context, what string, tn ast.TypeName) (types.Type, error) {
+	t, err := s.begin(ctx)
+	if err != nil {
+		return types.Type{}, err
+	}
+	return undomained(s.planner(t.catalog(), s.vars.searchPath(s.user())), what, tn)
+}
+
+// undomained resolves the name of a type that is no domain.
+func undomained(p *planner.Planner, what string, tn ast.TypeName) (types.Type, error) {
+	ty, domain, err := p.Type(tn)
+	if err == nil && domain != nil {
+		err = sqlerr.New(sqlerr.FeatureNotSupported, tn.Pos, "%s of a domain type is not supported", what).
+			WithHint("Use the type that the domain is over, and cast the value to the domain where it is used.")
+	}
+	return ty, err
+}
+
 // typeByOID finds the type that a client means by an oid; a domain is its base type.
 func (s *session) typeByOID(ctx context.Context, oid uint32) (types.Type, bool) {
 	if t, ok := types.TypeByOID(oid, -1); ok {

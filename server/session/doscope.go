@@ -203,7 +203,7 @@ func (d *doing) newVariable(ctx context.Context, c *plpgsql.Decl) (*doVar, error
 		v.record, v.typ = true, types.T(types.Record)
 		return v, nil
 	}
-	if v.typ, err = d.s.typeOf(ctx, tn); err != nil {
+	if v.typ, err = d.s.valueTypeOf(ctx, "a variable", tn); err != nil {
 		return nil, err
 	}
 	if k := v.typ.Kind; k.IsComposite() {

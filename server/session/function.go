@@ -96,7 +96,7 @@ func (d *definer) params(f *catalog.Function, st *ast.CreateFunction) error {
 	pl := d.planner()
 	needDefault := false
 	for i, p := range st.Params {
-		t, err := d.typeOf(p.Type)
+		t, err := undomained(pl, "a function with arguments", p.Type)
 		if err != nil {
 			return d.rowType(err, p.Type)
 		}
@@ -167,7 +167,7 @@ func (d *definer) functionResult(f *catalog.Function, st *ast.CreateFunction) er
 		}
 		f.Returns = implied
 	} else {
-		t, err := d.typeOf(*st.Returns)
+		t, err := undomained(d.planner(), "a function with a result", *st.Returns)
 		if err != nil {
 			return d.rowType(err, *st.Returns)
 		}

@@ -421,7 +421,7 @@ func (s *session) show(t *tx, st *ast.Show) (*textResult, error) {
 func (s *session) sqlPrepare(ctx context.Context, st *ast.Prepare) (pgwire.Result, error) {
 	var oids []uint32
 	for _, tn := range st.Types {
-		ty, err := s.typeOf(ctx, tn)
+		ty, err := s.valueTypeOf(ctx, "a prepared statement with parameters", tn)
 		if err != nil {
 			return pgwire.Result{}, err
 		}
