@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/weirdb/weir/checkpoint/failover"
 	"github.com/weirdb/weir/exec/flow"
@@ -99,7 +100,12 @@ func (c *blockCommit) prepare(ctx context.Context) error {
 				}
 			})
 		}
-		if err := i.RT.WaitDurable(wait, i.RT.Open()); err != nil && context.Cause(wait) != flow.ErrRestarting {
+		i.wg.Go(func() { i.watchRoom(wait, cancel) })
+		err := i.RT.WaitDurable(wait, i.RT.Open())
+		if why := context.Cause(wait); err != nil && why != nil {
+			err = why
+		}
+		if err != nil && err != flow.ErrRestarting {
 			return i.explain(err)
 		}
 	}
@@ -111,6 +117,26 @@ func (c *blockCommit) prepare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// roomPoll is how often who waits for a checkpoint looks whether there is room for it.
+const roomPoll = 20 * time.Millisecond
+
+// watchRoom ends a wait for a checkpoint if there is no room for one on the disk, with error 53100.
+func (i *Incarnation) watchRoom(wait context.Context, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(roomPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-wait.Done():
+			return
+		case <-tick.C:
+		}
+		if err := i.Store.CheckRoom(); err != nil {
+			cancel(err)
+			return
+		}
+	}
 }
 
 // deployTables opens the tables that are new, and moves what the transaction has in them there.

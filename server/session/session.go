@@ -195,6 +195,12 @@ func (s *session) Sync(ctx context.Context) error {
 	if s.tx == nil || s.tx.explicit {
 		return nil
 	}
+	if s.tx.defs != nil && s.tx.inc != nil {
+		// Definitions are made now, and that may take long.
+		limited, done := s.statementContext(ctx, s.tx)
+		defer done()
+		return cause(limited, s.commit(limited))
+	}
 	return s.commit(ctx)
 }
 
