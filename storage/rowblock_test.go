@@ -97,6 +97,14 @@ func TestDeletedBlocks(t *testing.T) {
 		}
 	}
 	commit(1, all)
+	// Who reads an older state keeps the storage engine from forgetting in the background what was deleted.
+	old, err := s.Latest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Release()
+	before := old.Table(1)
+	defer before.Release()
 	commit(2, gone)
 	sn, err := s.Latest()
 	if err != nil {
